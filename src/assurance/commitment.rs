@@ -115,8 +115,8 @@ impl KnownProvider<'_> {
         committed: &Committed<'_>,
         policy: &Policy,
     ) -> Result<(Assurance, Option<Fingerprint>), CommitmentFault> {
+        let nonce = self.nonce.and_then(Nonce::structured);
         let Some(annotation) = annotation else {
-            let nonce = self.nonce.and_then(Nonce::structured);
             let is_promised = nonce.is_some_and(StructuredNonce::commits) && !self.may_be_unproven;
             return if self.fingerprints.is_empty() && self.pinned.is_none() && !is_promised {
                 Ok((Assurance::Unproven, None))
@@ -126,27 +126,18 @@ impl KnownProvider<'_> {
         };
         let key = committed.verify(annotation, policy)?;
         let fingerprint = key.fingerprint();
+        let assurance = match (self.fingerprints, self.pinned) {
+            _ if nonce.is_some_and(|nonce| !nonce.commits_to(&key)) => None,
+            ([], Some(pinned)) if pinned != fingerprint => None,
+            ([], _) => Some(Assurance::Continuity),
+            (known, _) => known
+                .contains(&fingerprint)
+                .then_some(Assurance::Authenticated),
+        };
         let other_key = || CommitmentFault::OtherKey {
             found: fingerprint.to_string(),
         };
-        if self
-            .nonce
-            .and_then(Nonce::structured)
-            .is_some_and(|nonce| !nonce.commits_to(&key))
-        {
-            return Err(other_key());
-        }
-        if !self.fingerprints.is_empty() {
-            return if self.fingerprints.contains(&fingerprint) {
-                Ok((Assurance::Authenticated, Some(fingerprint)))
-            } else {
-                Err(other_key())
-            };
-        }
-        match self.pinned {
-            Some(pinned) if pinned != fingerprint => Err(other_key()),
-            _ => Ok((Assurance::Continuity, Some(fingerprint))),
-        }
+        Ok((assurance.ok_or_else(other_key)?, Some(fingerprint)))
     }
 }
 

@@ -76,28 +76,20 @@ pub struct Code([u16; GROUPS]);
 impl Transcript {
     /// The transcript of an agreement.
     pub(crate) fn of(agreement: &Agreement<'_>) -> Self {
-        let AuthParams {
-            api_server,
-            ca,
-            proxy_url,
-            ..
-        } = agreement.auth_params;
+        let address = agreement.auth_params;
         // If the CA bundle comes from an option, Liqo leaves NUL bytes after it.
-        let ca: Vec<u8> = ca
-            .as_slice()
-            .iter()
-            .copied()
-            .filter(|byte| *byte != 0)
-            .collect();
+        let mut ca = address.ca.to_vec();
+        ca.retain(|byte| *byte != 0);
+        let proxy_url = address.proxy_url.as_deref().unwrap_or_default();
         let mut text = format!("{HEADING}\n");
         for (name, value) in [
             ("provider", agreement.provider.as_str().as_bytes()),
             ("consumer", agreement.consumer.as_str().as_bytes()),
             ("nonce", agreement.nonce.as_bytes()),
             ("consumer-key", agreement.consumer_key.spki_der()),
-            ("api-server", api_server.as_bytes()),
+            ("api-server", address.api_server.as_bytes()),
             ("ca", &ca),
-            ("proxy", proxy_url.as_deref().unwrap_or_default().as_bytes()),
+            ("proxy", proxy_url.as_bytes()),
             ("namespace", agreement.namespace.as_bytes()),
         ] {
             text.push_str(&format!("{name} {}\n", Hex(&Sha256::digest(value))));

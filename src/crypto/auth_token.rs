@@ -84,17 +84,13 @@ impl AuthToken {
             return Err(TokenError::Empty);
         }
         if found > LONGEST {
-            return Err(TokenError::TooLong {
-                found,
-                limit: LONGEST,
-            });
+            let limit = LONGEST;
+            return Err(TokenError::TooLong { found, limit });
         }
         let is_allowed = match policy.forms {
             Forms::Canonical if found != LENGTH => {
-                return Err(TokenError::Length {
-                    found,
-                    expected: LENGTH,
-                });
+                let expected = LENGTH;
+                return Err(TokenError::Length { found, expected });
             }
             Forms::Canonical => |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
             Forms::Compatible => u8::is_ascii_graphic,

@@ -133,11 +133,9 @@ impl KeyPair {
     /// # Errors
     /// [`KeyPairError`] says what is wrong.
     pub fn from_pkcs8_pem(pem: &[u8], policy: &Policy) -> Result<Self, KeyPairError> {
-        if pem.len() > LONGEST {
-            return Err(KeyPairError::TooLong {
-                found: pem.len(),
-                limit: LONGEST,
-            });
+        let (found, limit) = (pem.len(), LONGEST);
+        if found > limit {
+            return Err(KeyPairError::TooLong { found, limit });
         }
         let der = pem_block::read_secret(pem, LABEL, policy.forms)?;
         let mut information = Reader::new(single(&der, SEQUENCE)?);

@@ -100,15 +100,12 @@ impl Nonce {
     /// # Errors
     /// [`NonceError`] names the broken rule.
     pub fn parse(text: &[u8], policy: &Policy) -> Result<Self, NonceError> {
-        let limit = policy.limits.nonce;
+        let (found, limit) = (text.len(), policy.limits.nonce);
         if text.is_empty() {
             return Err(NonceError::Empty);
         }
-        if text.len() > limit {
-            return Err(NonceError::TooLong {
-                found: text.len(),
-                limit,
-            });
+        if found > limit {
+            return Err(NonceError::TooLong { found, limit });
         }
         let bytes = decode(text, policy.forms)?;
         let (shortest, longest) = match policy.forms {
@@ -124,10 +121,8 @@ impl Nonce {
         }
         let found = distinct(&bytes);
         if policy.forms == Forms::Canonical && found < DISTINCT {
-            return Err(NonceError::NotRandom {
-                found,
-                expected: DISTINCT,
-            });
+            let expected = DISTINCT;
+            return Err(NonceError::NotRandom { found, expected });
         }
         let text = core::str::from_utf8(text).map_err(|_| NonceError::Encoding)?;
         Ok(Self {
@@ -222,11 +217,9 @@ fn decode(text: &[u8], forms: Forms) -> Result<Vec<u8>, NonceError> {
         Forms::Canonical => 88,
         Forms::Compatible => 24,
     };
-    if digits.len() < shortest {
-        return Err(NonceError::TooShort {
-            found: digits.len(),
-            shortest,
-        });
+    let found = digits.len();
+    if found < shortest {
+        return Err(NonceError::TooShort { found, shortest });
     }
     let engine = if url_safe { URL_SAFE } else { STANDARD };
     engine.decode(digits).map_err(|_| NonceError::Encoding)

@@ -149,27 +149,22 @@ impl PublicKey {
         signature: &[u8],
         policy: &Policy,
     ) -> Result<(), SignatureError> {
-        let limit = policy.limits.signature;
-        if signature.len() > limit {
-            return Err(SignatureError::TooLong {
-                found: signature.len(),
-                limit,
-            });
+        let (found, limit) = (signature.len(), policy.limits.signature);
+        if found > limit {
+            return Err(SignatureError::TooLong { found, limit });
         }
         match &self.0.verifier {
             Verifier::Ed25519 { raw, point } if scheme == SignatureScheme::Ed25519 => {
-                let length = SignatureError::Length {
-                    found: signature.len(),
-                    expected: 64,
-                };
+                let expected = 64;
+                let length = SignatureError::Length { found, expected };
                 let signature = ed25519::Signature::from_slice(signature).map_err(|_| length)?;
                 ed25519::verify(decompressed(raw, point)?, message, &signature)
             }
             Verifier::Other(key) => key.verify(scheme, message, signature),
-            _ => Err(SignatureError::Scheme {
-                algorithm: self.algorithm(),
-                scheme,
-            }),
+            _ => {
+                let algorithm = self.algorithm();
+                Err(SignatureError::Scheme { algorithm, scheme })
+            }
         }
     }
 

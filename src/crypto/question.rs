@@ -7,7 +7,7 @@ use serde::{
 };
 use serde_json::json;
 
-use super::{Answer, CertificateChain, ClientKey, Csr, Payload, PublicKey, RequestId, Signature};
+use super::{Answer, CertificateChain, ClientKey, Csr, Payload, PublicKey, Signature};
 use crate::{
     model::{Bytes, ClusterId, ExecCredential},
     policy::Policy,
@@ -53,12 +53,6 @@ impl Serialize for KeyQuestion<'_> {
             }),
         }
         .serialize(serializer)
-    }
-}
-
-impl Serialize for RequestId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }
 

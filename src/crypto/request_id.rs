@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use super::{Csr, Fingerprint, Nonce, Payload};
 #[cfg(feature = "legacy")]
 use crate::model::Metadata;
-use crate::model::{Hex, ValueError, read_hex};
+use crate::model::{Hex, ValueError, as_text, read_hex};
 
 /// The ID of a request to a backend. Every call asks for the same credential or
 /// signature by the same ID.
@@ -127,6 +127,8 @@ impl FromStr for RequestId {
             .ok_or(ValueError("an ID has 64 hexadecimal digits"))
     }
 }
+
+as_text!(RequestId);
 
 #[cfg(test)]
 mod tests {

@@ -58,13 +58,11 @@ pub(super) enum RsaHash {
 pub(super) fn check_form(algorithm: Algorithm, signature: &[u8]) -> Result<(), SignatureError> {
     if let Algorithm::Rsa { bits } = algorithm {
         let expected = usize::try_from(bits.div_ceil(8)).unwrap_or(usize::MAX);
-        if signature.len() != expected {
-            return Err(SignatureError::Length {
-                found: signature.len(),
-                expected,
-            });
-        }
-        return Ok(());
+        let found = signature.len();
+        return match found == expected {
+            true => Ok(()),
+            false => Err(SignatureError::Length { found, expected }),
+        };
     }
     ecdsa_numbers(signature)
         .map(drop)

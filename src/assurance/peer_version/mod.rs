@@ -271,7 +271,7 @@ impl Evidence {
             peer.liqo = match (peer.liqo, shows.liqo) {
                 (Some(one), Some(other)) => Some(one.and(other).unwrap_or_else(|| {
                     contradictory = true;
-                    one.or_upgraded(other)
+                    if one.from > other.from { one } else { other }
                 })),
                 _ => None,
             };

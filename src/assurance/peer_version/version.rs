@@ -52,11 +52,6 @@ impl VersionRange {
             .then_some(Self { from, before })
     }
 
-    /// The later of two ranges, for a peer that was upgraded in between.
-    pub(super) fn or_upgraded(self, other: Self) -> Self {
-        if self.from > other.from { self } else { other }
-    }
-
     pub(super) fn is_within(self, other: Self) -> bool {
         self.and(other) == Some(self)
     }

@@ -23,8 +23,8 @@ use crate::{
     machine::{Notice, plan},
     model::{
         ApiServerUrl, AuthParams, AuthStatus, Bytes, ClusterId, ForeignCluster, Identity,
-        IdentitySpec, IdentityType, Kubeconfig, KubeconfigError, ManifestError, Metadata,
-        ProtocolVersion, ProxyUrl, UserCredential, names, read_json,
+        IdentitySpec, IdentityType, Kubeconfig, KubeconfigError, Metadata, ProtocolVersion,
+        ProxyUrl, UserCredential, names, read_json,
     },
     policy::{Forms, Policy},
     verify::{self, IdentityExpectation, VerifiedIdentity},
@@ -356,18 +356,7 @@ fn is_about_ca(error: &Error) -> bool {
 fn read_kubeconfig(body: &[u8], policy: &Policy) -> Result<Kubeconfig, Error> {
     let wrong_kubeconfig = |error| wrong(PeerMisbehaved::Kubeconfig(error), "");
     let limit = policy.limits.legacy_answer;
-    if body.len() > limit {
-        let found = body.len();
-        let error = ManifestError::TooLarge { found, limit };
-        return Err(wrong_kubeconfig(KubeconfigError::Document(error.into())));
-    }
-    let text = core::str::from_utf8(body).map_err(|error| {
-        let at = error.valid_up_to();
-        wrong_kubeconfig(KubeconfigError::Document(
-            ManifestError::NotText { at }.into(),
-        ))
-    })?;
-    let kubeconfig = Kubeconfig::parse(text).map_err(wrong_kubeconfig)?;
+    let kubeconfig = Kubeconfig::read(body, limit).map_err(wrong_kubeconfig)?;
     // An exec plugin or a proxy that the peer chose is never accepted.
     if !matches!(kubeconfig.credential, UserCredential::Token(_)) {
         return Err(wrong_kubeconfig(KubeconfigError::Credential));

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::model::{
     Bytes, DocumentError, ExecCredential, Kubeconfig, SecretBytes, SecretText, UserCredential,
-    read_document, reading::absent::or_null,
+    reading::{absent::or_null, document::read_document_within},
 };
 
 /// Why a text is not a kubeconfig of the form that Liqo writes.
@@ -46,7 +46,12 @@ impl Kubeconfig {
     /// # Errors
     /// [`KubeconfigError`] if the text has another form.
     pub fn parse(text: &str) -> Result<Self, KubeconfigError> {
-        let config: Config = read_document(text.as_bytes())?;
+        Self::read(text.as_bytes(), Self::LONGEST)
+    }
+
+    /// Reads a kubeconfig of at most `limit` bytes as [`parse`](Self::parse) does.
+    pub(crate) fn read(text: &[u8], limit: usize) -> Result<Self, KubeconfigError> {
+        let config: Config = read_document_within(text, limit)?;
         if config.api_version != "v1" || config.kind != "Config" {
             return Err(KubeconfigError::NotConfig);
         }

@@ -57,7 +57,15 @@ pub enum DocumentError {
 /// assert!(error.to_string().starts_with("peers.cl-provider.acceptAWS: found a field that is not known"));
 /// ```
 pub fn read_document<T: DeserializeOwned>(text: &[u8]) -> Result<T, DocumentError> {
-    only(read_values(text, LONGEST, &Limits::default())?)
+    read_document_within(text, LONGEST)
+}
+
+/// Reads one document of at most `limit` bytes, as [`read_document`] does.
+pub(in crate::model) fn read_document_within<T: DeserializeOwned>(
+    text: &[u8],
+    limit: usize,
+) -> Result<T, DocumentError> {
+    only(read_values(text, limit.min(LONGEST), &Limits::default())?)
 }
 
 /// Reads one JSON map of at most `limit` bytes, such as a message from the network.

@@ -15,7 +15,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::{
-    strict_value::{Defect, LIST_LEVELS, Refusal, Room, StrictValue},
+    strict_value::{Defect, LIST_LEVELS, Refusal, Room, State, StrictValue},
     unreadable::wipe,
 };
 use crate::{
@@ -274,7 +274,7 @@ impl Reader {
         let strict = self.strict(true);
         let value = strict.read(deserializer);
         let syntax = |error| document.invalid_json(start, &error);
-        self.take(&strict, value, syntax)
+        self.take(strict.finish(), value, syntax)
     }
 
     fn strict(&self, is_skippable: bool) -> StrictValue {
@@ -305,7 +305,7 @@ impl Reader {
             crate::model::reading::yaml::options(document.text, &self.limits),
             |deserializer| strict.read(deserializer),
         );
-        self.take(&strict, value, |error| {
+        self.take(strict.finish(), value, |error| {
             let place = error.location();
             let number = |number: u64| usize::try_from(number).unwrap_or(0);
             ManifestError::Yaml {
@@ -320,12 +320,12 @@ impl Reader {
     /// a fault of the syntax.
     fn take<E>(
         &mut self,
-        strict: &StrictValue,
+        read: State,
         value: Result<Value, E>,
         syntax: impl FnOnce(E) -> ManifestError,
     ) -> Result<(), ManifestError> {
-        self.values = strict.values();
-        if let Some(refusal) = strict.refusal() {
+        self.values = read.values;
+        if let Some(refusal) = read.refusal {
             return Err(match refusal {
                 Refusal::Values(limit) => ManifestError::TooManyValues { limit },
                 Refusal::ObjectValues(limit) => ManifestError::TooManyObjectValues { limit },
@@ -339,7 +339,7 @@ impl Reader {
                 Err(ManifestError::TooManyObjects { limit })
             }
             Ok(value) => {
-                self.documents.push((value, strict.defects()));
+                self.documents.push((value, read.defects));
                 Ok(())
             }
             Err(error) => Err(syntax(error)),

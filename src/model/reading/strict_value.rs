@@ -8,9 +8,10 @@ use serde::{
     de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess},
 };
 use serde_json::{Map, Number, Value};
+use serde_path_to_error::Segment;
 use zeroize::Zeroize;
 
-use super::unreadable::{NAMING_FIELDS, Step, path, wipe};
+use super::unreadable::{NAMING_FIELDS, path, wipe};
 use crate::model::ObjectError;
 
 /// Reads one document, and notes its defects with their places. The first value of
@@ -33,12 +34,11 @@ pub(in crate::model) struct Room {
 /// A defect in the form of a value, with its place.
 #[derive(Clone)]
 pub(in crate::model) struct Defect {
-    steps: Vec<OwnStep>,
+    steps: Vec<Segment>,
     kind: DefectKind,
 }
 
 /// Why the reading was stopped.
-#[derive(Clone)]
 pub(in crate::model) enum Refusal {
     /// The text has more values than this limit.
     Values(usize),
@@ -74,38 +74,26 @@ impl StrictValue {
         .deserialize(from)
     }
 
-    /// The number of values that were read so far.
-    pub(in crate::model) fn values(&self) -> usize {
-        self.0.borrow().values
-    }
-
-    pub(in crate::model) fn refusal(&self) -> Option<Refusal> {
-        self.0.borrow().refusal.clone()
-    }
-
-    pub(in crate::model) fn defects(&self) -> Vec<Defect> {
-        self.0.borrow().defects.clone()
+    /// What was read so far.
+    pub(in crate::model) fn finish(self) -> State {
+        self.0.into_inner()
     }
 }
 
 impl Defect {
-    /// The path of the defect as text.
-    fn path(&self) -> String {
-        path(self.steps.iter().map(OwnStep::borrow))
-    }
-
     /// The key at that level of the path.
     pub(in crate::model) fn key(&self, level: usize) -> Option<&str> {
         match self.steps.get(level)? {
-            OwnStep::Key(key) => Some(key),
-            OwnStep::Index(_) => None,
+            Segment::Map { key } => Some(key),
+            _ => None,
         }
     }
 
     /// Returns the index of the item in `items` that has the defect, and makes the
     /// path relative to that item.
     pub(in crate::model) fn take_item(&mut self) -> Option<usize> {
-        let [OwnStep::Key(items), OwnStep::Index(at), ..] = self.steps.as_slice() else {
+        let [Segment::Map { key: items }, Segment::Seq { index: at }, ..] = self.steps.as_slice()
+        else {
             return None;
         };
         if items != "items" {
@@ -117,7 +105,7 @@ impl Defect {
     }
 
     pub(in crate::model) fn reason(&self) -> ObjectError {
-        let path = self.path();
+        let path = path(&self.steps);
         match self.kind {
             DefectKind::Repeated => ObjectError::Repeated { path },
             DefectKind::TooDeep => ObjectError::TooDeep { path, limit: DEPTH },
@@ -126,14 +114,16 @@ impl Defect {
     }
 }
 
-struct State {
-    steps: Vec<OwnStep>,
-    defects: Vec<Defect>,
-    values: usize,
+/// The progress of the reading.
+pub(in crate::model) struct State {
+    steps: Vec<Segment>,
+    pub(in crate::model) defects: Vec<Defect>,
+    /// The number of values that were read so far.
+    pub(in crate::model) values: usize,
     room: Room,
     /// The object that is being read.
     object: Count,
-    refusal: Option<Refusal>,
+    pub(in crate::model) refusal: Option<Refusal>,
 }
 
 /// The number of values of an object that were read so far.
@@ -145,26 +135,11 @@ struct Count {
     is_full: bool,
 }
 
-#[derive(Clone)]
-enum OwnStep {
-    Key(String),
-    Index(usize),
-}
-
 #[derive(Clone, Copy)]
 enum DefectKind {
     Repeated,
     TooDeep,
     TooManyValues { limit: usize },
-}
-
-impl OwnStep {
-    fn borrow(&self) -> Step<'_> {
-        match self {
-            Self::Key(key) => Step::Key(key),
-            Self::Index(at) => Step::Index(*at),
-        }
-    }
 }
 
 impl State {
@@ -192,8 +167,8 @@ impl State {
 
     /// Whether the present path is that of an item of a list of objects.
     fn is_at_item(&self) -> bool {
-        let is_item = |steps: &[OwnStep]| match steps {
-            [OwnStep::Key(key), OwnStep::Index(_)] => key == "items",
+        let is_item = |steps: &[Segment]| match steps {
+            [Segment::Map { key }, Segment::Seq { .. }] => key == "items",
             _ => false,
         };
         let steps = &self.steps;
@@ -204,9 +179,9 @@ impl State {
     /// values. Such a key identifies the object, or is needed to delete it.
     fn is_kept(&self) -> bool {
         let reserve = self.room.object.saturating_add(RESERVE);
-        let key = |step: &OwnStep, keys: &[&str]| match step {
-            OwnStep::Key(key) => keys.contains(&key.as_str()),
-            OwnStep::Index(_) => false,
+        let key = |step: &Segment, keys: &[&str]| match step {
+            Segment::Map { key } => keys.contains(&key.as_str()),
+            _ => false,
         };
         self.object.values <= reserve
             && match self.steps.get(self.object.level..) {
@@ -220,7 +195,7 @@ impl State {
 
     fn note<E: de::Error>(&mut self, kind: DefectKind) -> Result<(), E> {
         if self.defects.len() == DEFECTS {
-            let path = path(self.steps.iter().map(OwnStep::borrow));
+            let path = path(&self.steps);
             self.refusal = Some(Refusal::Defects(path, DEFECTS));
             return Err(E::custom("too many defects"));
         }
@@ -253,7 +228,7 @@ struct Node<'s> {
 }
 
 impl Node<'_> {
-    fn inside(self, step: OwnStep) -> Self {
+    fn inside(self, step: Segment) -> Self {
         self.state.borrow_mut().steps.push(step);
         Self {
             depth: self.depth + 1,
@@ -397,7 +372,7 @@ impl<'de> de::Visitor<'de> for Node<'_> {
                 while access.next_element_seed(self.skipped())?.is_some() {}
                 return Ok(items.into());
             }
-            let inside = self.inside(OwnStep::Index(items.len()));
+            let inside = self.inside(Segment::Seq { index: items.len() });
             let item = access.next_element_seed(inside)?;
             self.leave();
             match item {
@@ -422,7 +397,7 @@ impl<'de> de::Visitor<'de> for Node<'_> {
                 de::Visitor::visit_map(self.skipped(), access)?;
                 return Ok(Value::Object(fields));
             }
-            let inside = self.inside(OwnStep::Key(key.clone()));
+            let inside = self.inside(Segment::Map { key: key.clone() });
             if inside.is_left_out() {
                 access.next_value_seed(self.skipped())?;
                 self.leave();

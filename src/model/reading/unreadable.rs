@@ -169,11 +169,7 @@ impl ObjectError {
             _ => "found a value that cannot be read, expected another value".to_owned(),
         };
         Self::Field {
-            path: path(error.path().iter().filter_map(|segment| match segment {
-                Segment::Seq { index } => Some(Step::Index(*index)),
-                Segment::Map { key } => Some(Step::Key(key)),
-                Segment::Enum { .. } | Segment::Unknown => None,
-            })),
+            path: path(error.path().iter()),
             reason,
         }
     }
@@ -188,14 +184,8 @@ pub(in crate::model) fn deserialize<T: DeserializeOwned>(value: &Value) -> Resul
     })
 }
 
-/// One step of a path into a value: a key of a map, or an index of a list.
-pub(in crate::model) enum Step<'k> {
-    Key(&'k str),
-    Index(usize),
-}
-
 /// A path for people, such as `metadata.ownerReferences[0].name`.
-pub(in crate::model) fn path<'k>(steps: impl Iterator<Item = Step<'k>>) -> String {
+pub(in crate::model) fn path<'s>(steps: impl IntoIterator<Item = &'s Segment>) -> String {
     let mut path = String::new();
     for step in steps {
         if path.len() > LONGEST_PATH {
@@ -203,16 +193,17 @@ pub(in crate::model) fn path<'k>(steps: impl Iterator<Item = Step<'k>>) -> Strin
             break;
         }
         match step {
-            Step::Index(index) => path.push_str(&format!("[{index}]")),
-            Step::Key(key) if key.contains(['.', '[', '/']) => {
+            Segment::Seq { index } => path.push_str(&format!("[{index}]")),
+            Segment::Map { key } if key.contains(['.', '[', '/']) => {
                 path.push_str(&format!("[\"{}\"]", Excerpt(key)));
             }
-            Step::Key(key) => {
+            Segment::Map { key } => {
                 if !path.is_empty() {
                     path.push('.');
                 }
                 path.push_str(&Excerpt(key).to_string());
             }
+            Segment::Enum { .. } | Segment::Unknown => {}
         }
     }
     path

@@ -70,13 +70,11 @@ impl FromStr for ClusterId {
         if text.is_empty() {
             return Err(NameError::Empty);
         }
-        if text.len() > Self::MAX_LEN {
-            return Err(NameError::TooLong {
-                found: text.len(),
-                limit: Self::MAX_LEN,
-            });
+        let (found, limit) = (text.len(), Self::MAX_LEN);
+        if found > limit {
+            return Err(NameError::TooLong { found, limit });
         }
-        let last = text.len() - 1;
+        let last = found - 1;
         let allowed = |at: usize, byte: u8| match byte {
             b'a'..=b'z' | b'0'..=b'9' => true,
             b'-' => at != 0 && at != last,

@@ -154,11 +154,9 @@ struct Parts<'t> {
 
 impl<'t> Parts<'t> {
     fn of(text: &'t str, schemes: &[&str]) -> Result<Self, UrlError> {
-        if text.len() > LONGEST {
-            return Err(UrlError::TooLong {
-                found: text.len(),
-                limit: LONGEST,
-            });
+        let (found, limit) = (text.len(), LONGEST);
+        if found > limit {
+            return Err(UrlError::TooLong { found, limit });
         }
         // Parsers differ on backslashes, quotes and similar characters, and no URL
         // needs them.
