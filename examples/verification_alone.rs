@@ -69,18 +69,18 @@ fn judge(case: &Value) -> Result<String, BoxError> {
 const BUNDLED: [&str; 4] = [
     concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/tests/vectors/corpus/T000-honest-ed25519.json"
+        "/examples/tenants/T000-honest-ed25519.json"
     ),
     concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/tests/vectors/corpus/T010-O-kubeadm-admins.json"
+        "/examples/tenants/T010-O-kubeadm-admins.json"
     ),
     concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/tests/vectors/corpus/T122-ed-small-order-6.json"
+        "/examples/tenants/T122-ed-small-order-6.json"
     ),
     concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/tests/vectors/corpus/T063-selfsig-other-key.json"
+        "/examples/tenants/T063-selfsig-other-key.json"
     ),
 ];

@@ -13,4 +13,4 @@ mkdir -p -- "$built"
 built=$(cd -- "$built" && pwd)
 (cd -- "$reference" && go build -buildvcs=false -p 2 -o "$built/differential" ./differential)
 cd -- "$project"
-exec cargo test --quiet -p liqo-auth --all-features --test differential -- "$built/differential" "$@"
+exec cargo test --quiet -p liqo-auth-tests --all-features --test differential -- "$built/differential" "$@"

@@ -41,7 +41,7 @@ use serde_json::Value;
 #[test]
 fn every_verdict_holds_in_both_policies() {
     let folder = std::env::var_os("LIQO_AUTH_CORPUS").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/corpus"),
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("vectors/corpus"),
         PathBuf::from,
     );
     let mut tally = Tally::default();

@@ -351,7 +351,7 @@ fn of_identity(objects: &Objects) -> Option<String> {
 /// The three blocks of SECURITY.md: functions, provider, consumer.
 fn recipe() -> [String; 3] {
     let text =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("SECURITY.md")).unwrap();
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../SECURITY.md")).unwrap();
     let section = text
         .split("\n## ")
         .find(|section| section.starts_with("Comparing what was agreed on"))

@@ -18,10 +18,7 @@ enum Refusal {
 }
 
 fn read(name: &str) -> Value {
-    let path = format!(
-        "{}/tests/vectors/corpus/{name}.json",
-        env!("CARGO_MANIFEST_DIR")
-    );
+    let path = format!("{}/vectors/corpus/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     serde_json::from_str(&text).unwrap()
 }

@@ -392,7 +392,7 @@ fn recorded(file: &str) -> HttpResponse {
 }
 
 fn read(file: &str) -> Vec<u8> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/liqo-0.10.3");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("vectors/liqo-0.10.3");
     std::fs::read(folder.join(file)).unwrap()
 }
 

@@ -240,7 +240,7 @@ fn read(file: &Path) -> Vec<Object> {
 
 fn vectors(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/vectors")
+        .join("vectors")
         .join(folder)
 }
 

@@ -380,7 +380,7 @@ fn objects_of(file: &Path) -> Objects {
 }
 
 pub(crate) fn vectors() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/liqo-1.2.0")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors/liqo-1.2.0")
 }
 
 /// A time after the exchanges, and before their certificates expire.

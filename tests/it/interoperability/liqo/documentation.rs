@@ -299,7 +299,7 @@ fn identity() -> Identity {
 
 fn document<K: Resource + Clone>(name: &str) -> K {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/vectors/seed")
+        .join("vectors/seed")
         .join(name);
     let text = std::fs::read(file).unwrap();
     let objects: [Object; 1] = manifest::read(&text, &Limits::default())

@@ -113,7 +113,7 @@ struct Clusters {
 impl Clusters {
     fn at(stage: &str) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/vectors/liqo-1.2.0")
+            .join("vectors/liqo-1.2.0")
             .join(stage);
         Self {
             at_consumer: read(&folder.join("cluster-a")),

@@ -243,7 +243,7 @@ fn liqos(stage: &str) -> Objects {
 /// A missing file stands for an empty list.
 fn objects_of(stage: &str, file: &str) -> Objects {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/vectors/liqo-1.2.0/exchange")
+        .join("vectors/liqo-1.2.0/exchange")
         .join(stage)
         .join("cluster-b")
         .join(file);

@@ -1,33 +1,28 @@
 //! The JSON forms of `tests/vectors/json`: one folder for each type, with one file
 //! for each variant.
 
+mod exchanges;
+
 use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use liqo_auth::{
-    Machine,
     audit::{Decision, Event},
-    consumer::{Consumer, ConsumerConfig},
-    crypto::{
-        Answer, BoxError, CertificateChain, ClientKey, Entropy, Fingerprint, KeyPair, KeyStore,
-        Nonce, Payload, PublicKey, RequestId, Signature, SigningKey,
-    },
-    error::Error,
-    machine::{Awaited, Effect, Message, Notice, Objects, Part, Refused, Step, Version, Wait},
-    model::{
-        ClusterId, Identity, Kind, Namespace, Object, ObjectRef, Tenant, TenantCondition, Timestamp,
-    },
+    crypto::{Entropy, Fingerprint, KeyPair, Nonce, RequestId, SigningKey},
+    machine::{Awaited, Effect, Message, Notice, Part, Refused, Step, Version, Wait},
+    model::{Identity, Kind, Namespace, Object, ObjectRef, Tenant, TenantCondition},
     policy::Policy,
-    provider::{CsrSigner, SigningRequest},
-    verify::{self, TenantExpectation},
 };
 use serde_json::{Value, json};
 
-use crate::clusters::exchange::{Setup, id, now};
+use self::exchanges::{
+    another_name, backend_error, expired_nonce, misdelivered, name_taken, request_id, signature_id,
+    too_early,
+};
+use crate::clusters::exchange::{id, now};
 
 #[test]
 fn effects_have_their_json_forms() {
@@ -341,7 +336,7 @@ fn file(folder: &str, name: &str) -> Value {
 }
 
 fn vectors() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/json")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors/json")
 }
 
 /// A form, together with the name of its type.
@@ -376,79 +371,6 @@ fn messages() -> [Message; 3] {
     ]
 }
 
-fn misdelivered() -> Error {
-    let exchange = Setup::new().exchange();
-    let message = Message::new(&id("cl-provider"), &id("cl-other"), nonce());
-    let view = exchange.consumer_view();
-    let received = exchange.consumer.receive(&view, message, exchange.env());
-    received.unwrap_err()
-}
-
-fn too_early() -> Error {
-    let exchange = Setup::new().exchange();
-    let view = exchange.provider_view();
-    exchange.provider.approve(&view, exchange.now).unwrap_err()
-}
-
-fn name_taken() -> Error {
-    let exchange = Setup::new().exchange();
-    let objects = Objects::new();
-    let view = objects.view(&id("admin"));
-    exchange.provider.invite(&view, exchange.env()).unwrap_err()
-}
-
-fn another_name() -> Error {
-    let expectation = TenantExpectation {
-        consumer: &id("cl-consumer"),
-        nonce: &nonce(),
-    };
-    verify::tenant(&Tenant::default(), &expectation, &Policy::strict()).unwrap_err()
-}
-
-fn expired_nonce() -> Error {
-    let mut exchange = Setup::new().exchange();
-    exchange.turn_of_provider();
-    exchange.now = Timestamp::from_unix(exchange.now.unix() + 30 * 86_400).unwrap();
-    exchange.hand_over(exchange.nonce()).unwrap_err()
-}
-
-fn backend_error() -> Error {
-    let consumer = Consumer::new(ConsumerConfig::new(id("cl-consumer")), Arc::new(Broken));
-    let objects = Objects::new();
-    let view = objects.view(&id("cl-provider"));
-    consumer.look(&view, now()).unwrap_err()
-}
-
-/// The ID of a request that the signer does not answer yet.
-fn request_id() -> RequestId {
-    let mut setup = Setup::new();
-    setup.signer = Arc::new(Late(key()));
-    let mut exchange = setup.exchange();
-    exchange.settle();
-    let step = exchange.turn_of_provider();
-    let mut awaiting = step.wait.awaiting.into_iter();
-    awaiting
-        .find_map(|awaited| match awaited {
-            Awaited::Credential(id) => Some(id),
-            _ => None,
-        })
-        .unwrap()
-}
-
-/// The ID of a signature that the key does not make yet.
-fn signature_id() -> RequestId {
-    let mut setup = Setup::new();
-    setup.consumer_key = Arc::new(Late(key()));
-    let step = setup.exchange().hand_over(nonce()).unwrap();
-    let mut awaiting = step.wait.awaiting.into_iter();
-    awaiting
-        .find_map(|awaited| match awaited {
-            Awaited::Signature(id) => Some(id),
-            _ => None,
-        })
-        .unwrap()
-}
-
 fn nonce() -> Nonce {
     Nonce::random(&Entropy::from_bytes([7; 32]))
 }
@@ -469,37 +391,5 @@ fn version() -> Version {
     Version {
         uid: "u".to_owned(),
         resource_version: "7".to_owned(),
-    }
-}
-
-/// A key store that always fails.
-struct Broken;
-
-impl KeyStore for Broken {
-    fn find(&self, _: &ClusterId) -> Result<Answer<Arc<dyn SigningKey>>, BoxError> {
-        Err("hunter2".into())
-    }
-}
-
-/// A key and a signer whose answers are always pending.
-struct Late(KeyPair);
-
-impl SigningKey for Late {
-    fn public_key(&self) -> &PublicKey {
-        self.0.public_key()
-    }
-
-    fn sign(&self, _: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
-        Ok(Answer::Pending)
-    }
-
-    fn client_key(&self) -> ClientKey {
-        self.0.client_key()
-    }
-}
-
-impl CsrSigner for Late {
-    fn sign(&self, _: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
-        Ok(Answer::Pending)
     }
 }
