@@ -37,6 +37,9 @@ type ProviderConfig struct {
 type ConsumerSettings struct {
 	Policy              *Policy `json:"policy,omitempty"`
 	TolerateNoHandshake bool    `json:"tolerateNoHandshake,omitempty"`
+	// KeepRecord keeps the record of an ended peering, so that the consumer waits for
+	// a new invitation.
+	KeepRecord bool `json:"keepRecord,omitempty"`
 }
 
 // Backends answer the questions of a provider. Each may return [ErrPending] or

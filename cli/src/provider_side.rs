@@ -223,6 +223,8 @@ pub(crate) fn provider_with(
             for (peer, settings) in &settings.peers {
                 let peer = config.peers.entry(peer.clone()).or_default();
                 peer.tolerate_no_handshake = settings.tolerate_no_handshake;
+                // A declared peer is invited for its first peering only.
+                peer.keep_record = settings.invite;
                 peer.policy = settings.policy.map(PolicyName::policy);
             }
         });

@@ -37,7 +37,7 @@ use crate::{
 /// | `policy` | a [`Policy`], as in [`ConsumerConfig`](crate::consumer::ConsumerConfig) | strict |
 /// | `peers` | a map from the name of a consumer to its [`ConsumerSettings`] | none |
 ///
-/// [`ConsumerSettings`] have `policy` and `tolerateNoHandshake`.
+/// [`ConsumerSettings`] have `policy`, `tolerateNoHandshake` and `keepRecord`.
 ///
 /// # Examples
 /// ```
@@ -128,6 +128,13 @@ pub struct ConsumerSettings {
     /// identifies the consumer: anyone who can write a Tenant on this cluster can
     /// claim this name. A Tenant that does not ask for this needs the handshake.
     pub tolerate_no_handshake: bool,
+    /// Whether the record of this consumer outlives an ended peering. Without this
+    /// setting, the record is deleted when no certificate or access key of the consumer
+    /// can be valid any more, and the consumer is [uninvited](super::Phase::Uninvited)
+    /// again. With it, the phase stays [`Ended`](super::Phase::Ended) until
+    /// [`Provider::invite`](super::Provider::invite). A program that invites uninvited
+    /// consumers by itself sets it for these consumers.
+    pub keep_record: bool,
 }
 
 impl ProviderConfig {
@@ -319,6 +326,12 @@ impl Configuration {
         let of_peer = self.settings.peers.get(peer);
         let of_peer = of_peer.and_then(|settings| settings.policy.as_ref());
         of_peer.unwrap_or(&self.settings.policy)
+    }
+
+    /// Whether the record of an ended peering stays.
+    pub(crate) fn keeps_record(&self, peer: &ClusterId) -> bool {
+        let of_peer = self.settings.peers.get(peer);
+        of_peer.is_some_and(|settings| settings.keep_record)
     }
 
     /// Whether a verified request is signed only after an approval.

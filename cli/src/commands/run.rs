@@ -6,7 +6,7 @@ mod probes;
 mod settings;
 mod webhook;
 
-use std::{future::Future, net::SocketAddr};
+use std::{future::Future, net::SocketAddr, time::Duration};
 
 use futures::{
     FutureExt,
@@ -18,6 +18,7 @@ use tokio::{
     signal::unix::{SignalKind, signal},
     sync::watch,
     task::JoinSet,
+    time::sleep,
 };
 use tracing_subscriber::filter::EnvFilter;
 
@@ -69,7 +70,7 @@ fn controller(
 }
 
 /// Runs the controller, answers probes and follows the settings, until a signal comes. The
-/// requests that are in progress are finished first.
+/// requests that are in progress are finished first, if the API server answers them soon.
 async fn serve(
     arguments: &Run,
     controller: Controller,
@@ -110,10 +111,25 @@ async fn serve(
             () = until_stopped.clone() => {}
         }
     };
-    tokio::join!(controller.run(until_stopped.clone()), stopping, settings);
-    servers.join_all().await;
+    let running = async {
+        tokio::join!(controller.run(until_stopped.clone()), stopping, settings);
+        servers.join_all().await;
+    };
+    let given_up = async {
+        until_stopped.clone().await;
+        sleep(PATIENCE).await;
+    };
+    tokio::select! {
+        () = running => {}
+        // What was begun is complete or is not, as after a crash: the next run goes on.
+        () = given_up => tracing::warn!("stops before the API server has answered"),
+    }
     Ok(())
 }
+
+/// The time to finish the requests that are in progress. A cluster kills a program after
+/// half a minute.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The address of the webhook, its certificate, and its look at the cluster.
 struct Webhook {

@@ -61,8 +61,9 @@ impl Provider {
     }
 }
 
-/// Deletes the peering's Secrets and renewals in the tenant namespace, and the
-/// record once the present time has reached `kept_until`.
+/// Deletes the peering's Secrets and renewals in the tenant namespace. Also deletes the
+/// record once the present time has reached `kept_until`, unless the
+/// [configuration](crate::provider::ConsumerSettings::keep_record) keeps it.
 pub(crate) fn clean_up(look: &Look<'_>, kept_until: Option<Timestamp>, plan: &mut Plan<'_>) {
     plan.await_for(Awaited::Invitation);
     delete_leftovers(look, plan);
@@ -71,6 +72,9 @@ pub(crate) fn clean_up(look: &Look<'_>, kept_until: Option<Timestamp>, plan: &mu
     };
     delete_unanswered(look, &opened.record.held, plan);
     let is_clean = look.observed.nonce.is_none() && look.observed.unreadable_handshake.is_none();
+    if look.configuration.keeps_record(look.peer()) {
+        return;
+    }
     match kept_until {
         // While a nonce Secret exists, the record stays. Without the record, the
         // Secret would count as a first invitation.

@@ -28,7 +28,7 @@ fn provider() -> serde_json::Value {
         "certificateLifetimeSeconds": 86400,
         "namespace": "liqo",
         "policy": { "forms": "compatible", "limits": { "csr": 4096 } },
-        "peers": { "cl-consumer": { "policy": {}, "tolerateNoHandshake": true } },
+        "peers": { "cl-consumer": { "policy": {}, "tolerateNoHandshake": true, "keepRecord": true } },
     })
 }
 

@@ -218,6 +218,35 @@ fn an_end_withdraws_an_invitation() {
     assert!(step.is_settled());
 }
 
+/// A program that invites uninvited consumers by itself does not invite this one again.
+#[test]
+fn a_record_that_is_kept_outlives_the_last_certificate() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = authenticated(&notary);
+    let provider = |keep_record| {
+        notary.provider(|builder| {
+            builder.configure(|config| {
+                let peer = "cl-consumer".parse().unwrap();
+                config.peers.entry(peer).or_default().keep_record = keep_record;
+            })
+        })
+    };
+    exchange.provider = provider(true);
+    end(&mut exchange);
+    exchange.now = exchange.now + YEAR;
+    let step = exchange.turn_of_provider();
+    assert!(step.is_settled() && step.wait.wake_at.is_none(), "{step:?}");
+    assert_eq!(exchange.provider_phase().name(), "Ended");
+    exchange.invite();
+    assert_eq!(exchange.provider_phase().name(), "AwaitsTenant");
+
+    let step = exchange.provider.end(&exchange.provider_view()).unwrap();
+    exchange.carry_out(true, step);
+    exchange.provider = provider(false);
+    assert_eq!(decisions(&exchange.turn_of_provider()), [Decision::Forgotten]);
+    assert_eq!(exchange.provider_phase().name(), "Uninvited");
+}
+
 #[test]
 fn a_crash_after_any_effect_of_the_end_leaves_no_object_behind() {
     let notary = Notary::new(30 * YEAR);

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt, future::FusedFuture};
 use liqo_auth::{
     machine::{Env, Step, View},
     model::ClusterId,
@@ -30,8 +30,8 @@ pub(super) async fn follow(
 ) {
     let mut states = home.settings_over_time();
     let mut in_force = home.settings.clone();
-    // The peers to invite, at first and after a failure.
-    let mut invited: BTreeSet<ClusterId> = BTreeSet::new();
+    // Settings count while an API server is slow to answer an invitation.
+    let mut inviting = async {}.boxed_local().fuse();
     loop {
         tokio::select! {
             state = states.next() => {
@@ -48,12 +48,23 @@ pub(super) async fn follow(
                     tracing::error!(%failure, "the settings cannot be used: those before stay in force");
                     continue;
                 }
-                let peers = in_force.peers.iter().filter(|(_, peer)| peer.invite);
-                invited = peers.map(|(peer, _)| peer.clone()).collect();
+                let declared = in_force.peers.iter().filter(|(_, peer)| peer.invite);
+                let declared = declared.map(|(peer, _)| peer.clone()).collect();
+                inviting = invite_all(&handle, declared).boxed_local().fuse();
             }
-            () = sleep(AGAIN), if !invited.is_empty() => {}
+            () = &mut inviting, if !inviting.is_terminated() => {}
         }
-        invited = invite(&handle, invited).await;
+    }
+}
+
+/// Invites the peers that were never invited, and tries again until no invitation fails.
+async fn invite_all(handle: &Handle, mut peers: BTreeSet<ClusterId>) {
+    loop {
+        peers = invite(handle, peers).await;
+        if peers.is_empty() {
+            return;
+        }
+        sleep(AGAIN).await;
     }
 }
 
