@@ -2,6 +2,7 @@
 
 mod administration;
 pub(crate) mod audit;
+mod aws;
 mod examples;
 mod exporting;
 mod get;
@@ -9,6 +10,7 @@ mod inspect;
 mod legacy;
 mod pages;
 pub(crate) mod peering_user;
+mod rotate;
 pub(crate) mod running;
 mod set;
 pub(crate) mod sites;
@@ -31,6 +33,7 @@ pub(crate) use administration::{
     Approve, Cordon, Deny, Doctor, DoctorFormat, Drain, NamedSlice, Picture, Release, Remote,
     Renew, Replicate, SignAgain, Status, StatusFormat, Unauthenticate, Uncordon,
 };
+pub(crate) use aws::{AwsKeyFormat, DeleteAwsKey, GetAwsKeys, SetAwsUser};
 use examples::*;
 pub(crate) use exporting::{Export, GenerateCarried};
 pub(crate) use get::{Get, GetNonce, List, ListFormat};
@@ -38,6 +41,7 @@ pub(crate) use inspect::{Inspect, InspectFormat};
 use legacy::duration;
 pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};
 pub(crate) use pages::command;
+pub(crate) use rotate::{Rotate, RotateKey};
 pub(crate) use running::{Run, Sides, WebhookOptions};
 pub(crate) use set::Set;
 pub(crate) use sites::{LocalSite, RemoteSite};
@@ -136,10 +140,10 @@ pub(crate) enum Command {
     /// Create a nonce (on the provider) or a resource slice (on the consumer)
     #[command(subcommand, after_help = MANUAL_FLOW)]
     Create(Create),
-    /// Delete a resource slice (on the consumer) or a peering user (on the provider)
+    /// Delete a resource slice (on the consumer), a peering user or an AWS key (on the provider)
     #[command(subcommand)]
     Delete(Delete),
-    /// Get tenants, identities, resource slices, renews, nonces or a kubeconfig
+    /// Get tenants, identities, resource slices, renews, nonces, AWS keys or a kubeconfig
     #[command(subcommand)]
     Get(Get),
     /// Generate the Tenant or the Identity for the peer to apply, or a peering user
@@ -154,9 +158,12 @@ pub(crate) enum Command {
     /// Explain an object: its cluster, its key, what is verified, what is wrong
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(Inspect),
-    /// Change how peers reach this cluster's API server
+    /// Change the API server's address, how certificates are renewed, or an AWS user
     #[command(subcommand, after_help = SET_EXAMPLES)]
     Set(Set),
+    /// Replace a key of this cluster (on the consumer)
+    #[command(subcommand, after_help = ROTATE_EXAMPLES)]
+    Rotate(Rotate),
     /// Show the state of a home: peers, certificates, slices, and who waits for whom
     Status(Status),
     /// Look for what keeps this cluster from working, and say how to mend it
@@ -234,6 +241,7 @@ impl Command {
                 | Self::Generate(_)
                 | Self::Apply(_)
                 | Self::Set(_)
+                | Self::Rotate(_)
                 | Self::Replicate(_)
                 | Self::Renew(_)
                 | Self::Cordon(_)
@@ -274,6 +282,10 @@ pub(crate) struct Init {
     /// Require a person's approval of each peer's request before it is signed
     #[arg(long)]
     pub(crate) require_approval: bool,
+    /// Make a key of its own for each provider, so that providers cannot tell that they
+    /// have the same consumer
+    #[arg(long)]
+    pub(crate) key_per_provider: bool,
 }
 
 #[derive(Debug, Args)]
@@ -349,6 +361,9 @@ pub(crate) enum Delete {
     ResourceSlice(DeleteResourceSlice),
     /// Delete an existing user with the permissions to peer with this cluster
     PeeringUser(peering_user::DeletePeeringUser),
+    /// Forget an access key that is deleted at AWS
+    #[command(after_help = aws::EXAMPLES)]
+    AwsKey(DeleteAwsKey),
 }
 
 #[derive(Debug, Args)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use liqo_auth::{
     Machine,
     consumer::{Consumer, ConsumerConfig, Phase, Status},
-    crypto::{Nonce, OneKey},
+    crypto::Nonce,
     error::Error,
     machine::{Effect, Message, MessageBody, Notice, Watch},
     model::{ClusterId, Identity, Namespace, ObjectRef, Secret, Tenant, names},
@@ -161,7 +161,7 @@ impl<'h> ConsumerSide<'h> {
 }
 
 fn consumer(home: &Home, peer: &ClusterId, policy: &Policy) -> Result<Consumer> {
-    let keys = Arc::new(OneKey(home.key()?));
+    let keys = Arc::new(home.keys()?);
     let settings = home
         .settings
         .peers
@@ -183,7 +183,7 @@ pub(crate) fn watches(home: &Home) -> Result<Vec<Watch>> {
 
 /// The consumer of a home, with these settings for all peers.
 pub(crate) fn consumer_with(home: &Home, settings: &Settings, policy: &Policy) -> Result<Consumer> {
-    let keys = Arc::new(OneKey(home.key()?));
+    let keys = Arc::new(home.keys()?);
     let mut config = ConsumerConfig::new(home.cluster_id().clone());
     config.policy = policy.clone();
     config.namespace = home.liqo_namespace();

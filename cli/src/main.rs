@@ -7,6 +7,7 @@
 compile_error!("a home needs the permissions and the symbolic links of a Unix file system");
 
 mod arguments;
+mod aws_users;
 mod commands;
 mod completion;
 mod confirmation;
@@ -25,6 +26,7 @@ mod pair;
 mod policy_name;
 mod provider_side;
 mod recognition;
+mod renewal_name;
 mod signer;
 mod subject;
 

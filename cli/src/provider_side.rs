@@ -8,20 +8,21 @@ use liqo_auth::{
     Machine,
     crypto::Nonce,
     error::Error,
-    machine::{Follower, Message, Notice, Step, Watch},
+    machine::{Follower, Holder, Message, Notice, Step, Watch},
     model::{
-        CertificateSigningRequest, ClusterId, Identity, NamespaceName, Secret, Tenant,
+        AwsConfig, CertificateSigningRequest, ClusterId, Identity, NamespaceName, Secret, Tenant,
         TenantCondition, names,
     },
     policy::Policy,
-    provider::{Endpoint, NameRegistry, Phase, Provider, Status},
+    provider::{Endpoint, NameRegistry, Phase, Provider, ProviderBuilder, Status},
 };
 
 use crate::{
+    aws_users::AwsUsers,
     driver::Driver,
     environment::{Clock, entropy},
     failure::{Failure, Result, paragraph},
-    home::{Home, Settings, awaits_signature},
+    home::{Home, Settings, Signer, awaits_signature},
     output::program,
     policy_name::PolicyName,
 };
@@ -37,7 +38,8 @@ pub(crate) enum ProviderStand {
     Authenticated,
     /// The request waits for the approval of this side's administrator.
     AwaitsApproval,
-    /// The request waits for the signer of the cluster that the home represents.
+    /// The request waits for the signer of the cluster that the home represents, or for an
+    /// AWS user.
     AwaitsCertificate,
     /// The peer is let in without a handshake.
     Tolerated,
@@ -59,6 +61,26 @@ impl<'h> ProviderSide<'h> {
         check_other(home, peer)?;
         Ok(Self {
             machine: provider(home, policy)?,
+            home,
+            peer: peer.clone(),
+            clock,
+        })
+    }
+
+    /// Like [`new`](Self::new). Gives an AWS user to the holder that waits for one.
+    pub(crate) fn giving(
+        home: &'h mut Home,
+        peer: &ClusterId,
+        policy: &Policy,
+        clock: Clock,
+        (holder, user): (&Holder, AwsConfig),
+    ) -> Result<Self> {
+        check_other(home, peer)?;
+        let users = AwsUsers(Some((holder.clone(), user)));
+        let principals = Arc::new(principals(home)?);
+        let builder = builder_with(home, &home.settings, policy, principals)?;
+        Ok(Self {
+            machine: builder.aws(Arc::new(users)).build(),
             home,
             peer: peer.clone(),
             clock,
@@ -111,7 +133,9 @@ impl<'h> ProviderSide<'h> {
             Phase::Authenticated(_) => ProviderStand::Authenticated,
             Phase::NeedsCredential(_)
                 if step.refused.is_empty()
-                    && (self.home.is_signed_elsewhere() || self.home.is_trial()) =>
+                    && (self.home.is_signed_elsewhere()
+                        || self.home.is_trial()
+                        || self.home.settings.signer == Signer::Aws) =>
             {
                 ProviderStand::AwaitsCertificate
             }
@@ -211,6 +235,19 @@ pub(crate) fn provider_with(
     policy: &Policy,
     principals: Arc<NameRegistry>,
 ) -> Result<Provider> {
+    let builder = builder_with(home, settings, policy, principals)?;
+    Ok(match settings.signer {
+        Signer::Aws => builder.aws(Arc::new(AwsUsers::default())).build(),
+        Signer::Home | Signer::Kubernetes => builder.build(),
+    })
+}
+
+fn builder_with(
+    home: &Home,
+    settings: &Settings,
+    policy: &Policy,
+    principals: Arc<NameRegistry>,
+) -> Result<ProviderBuilder> {
     let endpoint = endpoint_with(home, settings)?;
     let builder = Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
         .key(home.key()?)
@@ -228,7 +265,7 @@ pub(crate) fn provider_with(
                 peer.policy = settings.policy.map(PolicyName::policy);
             }
         });
-    Ok(builder.build())
+    Ok(builder)
 }
 
 /// The URL and the CA of this home's API server, for peers.
@@ -274,6 +311,16 @@ fn principals(home: &Home) -> Result<NameRegistry> {
 
 /// The failure while the cluster of a home has not signed a request.
 pub(crate) fn unsigned(home: &Home, peer: &ClusterId) -> Failure {
+    if home.settings.signer == Signer::Aws {
+        let subject = Holder::ControlPlane.subject(peer);
+        return Failure::waiting(format!(
+            "{peer} waits for its AWS user. Make an IAM user with an access key, and let EKS map it to the Kubernetes user {} with the group {}. Then enter it: {} set aws-user {} --remote-cluster-id {peer} --user-arn ARN --access-key-id KEY --secret-access-key-file FILE --region REGION --eks-cluster NAME",
+            subject.common_name(),
+            subject.organization(),
+            program(),
+            home.site().options(),
+        ));
+    }
     let mut requests = home.all::<CertificateSigningRequest>();
     let request = requests.find(|request| {
         let label = request.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);

@@ -59,6 +59,33 @@ fn one_command_shows_the_whole_exchange() {
 }
 
 #[test]
+fn the_state_of_a_home_has_its_legacy_peerings() {
+    let folder = Folder::new();
+    folder.ok(AUTHENTICATE);
+    for (home, peer, role) in [
+        ("cl-home", "cl-foreign", "foreign cluster"),
+        ("cl-foreign", "cl-home", "home cluster"),
+    ] {
+        let state = folder.ok(&format!("status --home {home} -o json"));
+        let state: Value = serde_json::from_str(&state).unwrap();
+        let [peering] = &state["legacyPeerings"].as_array().unwrap()[..] else {
+            panic!("{state}");
+        };
+        assert_eq!(
+            (&peering["peer"], &peering["role"]),
+            (&peer.into(), &role.into())
+        );
+        let shown = folder.ok(&format!("status --home {home} --remote-cluster-id {peer}"));
+        let row = shown.lines().last().unwrap();
+        let state = peering["state"].as_str().unwrap();
+        assert!(row.starts_with(peer) && row.contains(role), "{shown}");
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words(&shown).contains(&words(state)), "{state}: {shown}");
+    }
+    folder.refused("status --home cl-home --remote-cluster-id cl-x", "", 4);
+}
+
+#[test]
 fn whoever_holds_the_token_is_trusted_by_nobody_unasked() {
     let folder = Folder::new();
     let asked = AUTHENTICATE.replace(" --trust-whoever-holds-the-token", "");

@@ -179,3 +179,42 @@ fn certificates(folder: &Folder) -> usize {
         })
         .count()
 }
+
+#[test]
+fn the_renewal_scheme_of_a_provider_is_a_setting() {
+    const RENEWS: &str = "get renews --home cl-consumer -o name";
+    for (scheme, at_once, when_due) in [
+        ("by-evidence", true, true),
+        ("by-provider", true, true),
+        ("by-consumer", false, true),
+        ("by-hand", false, false),
+    ] {
+        let folder = Folder::with_homes();
+        let set = "set renewal --home cl-consumer --remote-cluster-id cl-provider";
+        folder.ok(&format!("{set} {scheme}"));
+        folder.ok("authenticate --home cl-consumer --remote-home cl-provider");
+        assert_eq!(!folder.ok(RENEWS).is_empty(), at_once, "{scheme}");
+        let run = folder.run("renew --home cl-consumer --now +300d");
+        assert_eq!(run.code, 0, "{scheme}: {run:?}");
+        assert_eq!(!folder.ok(RENEWS).is_empty(), when_due, "{scheme}");
+        let asks = folder
+            .ok("get renews --home cl-consumer -o yaml")
+            .contains("  csr: ");
+        assert_eq!(
+            asks,
+            scheme == "by-consumer" || scheme == "by-evidence",
+            "{scheme}"
+        );
+    }
+    let folder = Folder::with_homes();
+    folder.refused(
+        "set renewal by-force --home cl-consumer --remote-cluster-id cl-provider",
+        "",
+        2,
+    );
+    folder.refused(
+        "set renewal by-hand --home cl-consumer --remote-cluster-id cl-consumer",
+        "",
+        2,
+    );
+}

@@ -83,7 +83,18 @@ pub(super) const SET_EXAMPLES: &str = "\
 Examples:
   liqo-auth set api-server https://172.19.0.3:6443 --home ./cl-provider
   liqo-auth set ca ca.crt --home ./cl-provider
-  liqo-auth set ca --default --home ./cl-provider";
+  liqo-auth set ca --default --home ./cl-provider
+  liqo-auth set renewal by-consumer --home ./cl-consumer --remote-cluster-id cl-provider";
+
+pub(super) const ROTATE_EXAMPLES: &str = "\
+Examples:
+  liqo-auth rotate key --home ./cl-consumer --remote-cluster-id cl-provider
+  liqo-auth authenticate --home ./cl-consumer --remote-home ./cl-provider
+
+By hand, the provider makes a new nonce, and the consumer signs it:
+  liqo-auth rotate key      --home ./cl-consumer --remote-cluster-id cl-provider
+  liqo-auth create nonce    --home ./cl-provider --remote-cluster-id cl-consumer --replace
+  liqo-auth generate tenant --home ./cl-consumer --remote-cluster-id cl-provider --nonce \"$NONCE\" > tenant.yaml";
 
 pub(super) const COMPLETION_EXAMPLES: &str = "\
 Examples:
@@ -161,6 +172,8 @@ Examples:
   liqo-auth generate peering-user --home ./cl-provider --consumer-cluster-id cl-consumer > user.kubeconfig"),
     ("set api-server", SET_EXAMPLES),
     ("set ca", SET_EXAMPLES),
+    ("set renewal", SET_EXAMPLES),
+    ("rotate key", ROTATE_EXAMPLES),
     ("status", "\
 Examples:
   liqo-auth status --home ./cl-provider

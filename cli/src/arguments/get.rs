@@ -3,6 +3,8 @@
 use clap::{Args, Subcommand, ValueEnum};
 use liqo_auth::model::{ClusterId, NamespaceName};
 
+use super::aws::{self, GetAwsKeys};
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Get {
     /// The Tenants of this home (a provider's)
@@ -19,6 +21,9 @@ pub(crate) enum Get {
     Renews(List),
     /// Only the text of a consumer's nonce; without --remote-cluster-id, a table of all nonces
     Nonce(GetNonce),
+    /// The access keys that have to be deleted at AWS (on a provider that gives AWS users)
+    #[command(name = "aws-keys", visible_alias = "aws-key", after_help = aws::EXAMPLES)]
+    AwsKeys(GetAwsKeys),
     /// The kubeconfig for a provider; it contains the private key
     #[command(visible_aliases = ["kubeconfigs", "kc"])]
     Kubeconfig {

@@ -90,9 +90,10 @@ pub(crate) struct Peer {
     /// The URL of its authentication service; by default, the URL in the ForeignCluster
     #[arg(long, value_name = "URL")]
     pub(crate) auth_url: Option<ApiServerUrl>,
-    /// The certificates to trust (PEM): the service's own certificate, or CAs
+    /// The certificates to trust (PEM): the service's own certificate, or CAs; by default,
+    /// those that this system trusts
     #[arg(long, value_name = "FILE")]
-    pub(crate) ca: PathBuf,
+    pub(crate) ca: Option<PathBuf>,
     /// This cluster's display name; by default, its ID
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
@@ -193,7 +194,9 @@ Examples:
       liqo-auth legacy set remote-token --home ./cl-home --remote-cluster-id cl-foreign
   liqo-auth legacy get certificate --home ./cl-foreign > cl-foreign.crt
   liqo-auth legacy peer --home ./cl-home --foreign-cluster cl-foreign \\
-      --auth-url https://127.0.0.1:8443 --ca cl-foreign.crt";
+      --auth-url https://127.0.0.1:8443 --ca cl-foreign.crt
+  liqo-auth legacy peer --home ./cl-home --foreign-cluster cl-foreign \\
+      --auth-url https://auth.example.com";
 
 const TOKEN_EXAMPLES: &str = "\
 Examples:

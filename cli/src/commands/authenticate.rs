@@ -18,7 +18,7 @@ use crate::{
     consumer_side::{self, ConsumerSide, ConsumerStand, sentence},
     context::Context,
     failure::{Failure, Result},
-    home::Home,
+    home::{Home, Signer},
     output::{Side, program},
     overview::{self, Peering, Role},
     provider_side::{self, ProviderSide, ProviderStand, refused, unsigned},
@@ -80,6 +80,7 @@ fn exchange(
     know_provider(arguments, local, remote)?;
     let printer = context.printer;
     let mut steps = Steps::begin(printer);
+    local.ensure_own_key(&provider_id, context.clock.now()?)?;
     let mut consumer = ConsumerSide::new(local, &provider_id, &context.policy, context.clock)?;
     let mut provider = ProviderSide::new(remote, &consumer_id, &context.policy, context.clock)?;
 
@@ -90,7 +91,12 @@ fn exchange(
 
     let stand = provider.invite()?;
     let held = matches!(consumer.stand()?, Some(ConsumerStand::Authenticated(_)));
-    let done = held && matches!(stand, ProviderStand::Authenticated);
+    let has_new_key = held && consumer.home.has_new_key(&provider_id)?;
+    let done = held && !has_new_key && matches!(stand, ProviderStand::Authenticated);
+    if has_new_key {
+        // The new key signs a nonce that no key has signed.
+        provider.replace_nonce()?;
+    }
     let nonce = usable_nonce(&mut provider, &consumer, done, context.clock.now()?)?;
     steps.done(Side::Remote, "Tenant namespace correctly ensured")?;
     steps.done(Side::Remote, "Nonce secret ensured")?;
@@ -221,6 +227,7 @@ fn know_provider(arguments: &Authenticate, local: &mut Home, remote: &Home) -> R
     let said = Known {
         proxy_url: arguments.proxy_url.clone(),
         provider_keys,
+        accept_aws: remote.settings.signer == Signer::Aws,
         ..Known::default()
     };
     keep(local, &provider_id, &said)

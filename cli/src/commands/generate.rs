@@ -35,6 +35,9 @@ pub(super) fn tenant(context: &Context, arguments: &GenerateTenant) -> Result<()
             };
         home.peer_mut(peer).remote_tenant_namespace = namespace;
     }
+    if given.is_some() {
+        home.ensure_own_key(peer, context.clock.now()?)?;
+    }
     let mut consumer = ConsumerSide::new(&mut home, peer, &context.policy, context.clock)?;
     let tenant = match given {
         Some(text) => {

@@ -19,10 +19,15 @@ use crate::{
 
 pub(super) fn run(context: &Context, arguments: &Init) -> Result<()> {
     let path = &*context.folder()?;
-    if arguments.signer == Signer::Kubernetes && arguments.ca_key.is_some() {
-        return Err(Failure::usage(
-            "--signer kubernetes needs no --ca-key: the cluster's own signer has the key",
-        ));
+    let needs_no_key = match arguments.signer {
+        Signer::Home => None,
+        Signer::Kubernetes => {
+            Some("kubernetes needs no --ca-key: the cluster's own signer has the key")
+        }
+        Signer::Aws => Some("aws needs no --ca-key: AWS users take the place of certificates"),
+    };
+    if let Some(reason) = needs_no_key.filter(|_| arguments.ca_key.is_some()) {
+        return Err(Failure::usage(format!("--signer {reason}")));
     }
     let authority = match (&arguments.ca_cert, &arguments.ca_key) {
         (Some(certificate), Some(key)) => Some(GivenAuthority {
@@ -43,10 +48,11 @@ pub(super) fn run(context: &Context, arguments: &Init) -> Result<()> {
         api_server_ca,
         require_approval: arguments.require_approval,
         signer: arguments.signer,
+        key_per_provider: arguments.key_per_provider,
         // The key of a CA comes from a real cluster, and so does a signer.
         for_cluster: arguments.for_cluster
             || arguments.ca_key.is_some()
-            || arguments.signer == Signer::Kubernetes,
+            || arguments.signer != Signer::Home,
         ..blueprint(
             context,
             path,
@@ -76,7 +82,7 @@ pub(super) fn run(context: &Context, arguments: &Init) -> Result<()> {
     if matches!(algorithm, Algorithm::Rsa { .. }) {
         context.printer.warning(RSA_NEEDS);
     }
-    if home.settings.signer == Signer::Kubernetes && home.settings.api_server_ca.is_none() {
+    if home.settings.signer != Signer::Home && home.settings.api_server_ca.is_none() {
         context.printer.warning(
             "Without --api-server-ca, peers are told that the API server's certificate is publicly trusted.",
         );
@@ -118,6 +124,7 @@ pub(super) fn blueprint(
         require_approval: false,
         signer: Signer::Home,
         for_cluster: false,
+        key_per_provider: false,
         authority: None,
         now: context.clock.now()?,
     })

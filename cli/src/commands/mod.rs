@@ -4,6 +4,7 @@ mod apply;
 mod approve;
 mod audit;
 mod authenticate;
+mod aws;
 mod completion;
 mod condition;
 mod create_nonce;
@@ -24,6 +25,7 @@ mod rbac;
 mod release;
 mod renew;
 mod replicate;
+mod rotate;
 mod run;
 mod set;
 mod sign_again;
@@ -36,7 +38,7 @@ mod version;
 use liqo_auth::model::Kind;
 
 use crate::{
-    arguments::{Arguments, Command, Create, Delete, Generate, Get},
+    arguments::{Arguments, Command, Create, Delete, Generate, Get, Rotate},
     context::Context,
     failure::{Failure, Result},
     home::Trial,
@@ -117,7 +119,10 @@ fn carry_out(context: &Context, command: Command) -> Result<()> {
         Command::Drain(command) => condition::drain(context, &command),
         Command::Release(arguments) => release::run(context, &arguments),
         Command::Unauthenticate(arguments) => unauthenticate::run(context, &arguments),
+        Command::Get(Get::AwsKeys(arguments)) => aws::keys(context, &arguments),
+        Command::Delete(Delete::AwsKey(arguments)) => aws::delete_key(context, &arguments),
         Command::Set(command) => set::run(context, &command),
+        Command::Rotate(Rotate::Key(arguments)) => rotate::key(context, &arguments),
         Command::Doctor(arguments) => doctor::run(context, &arguments),
         Command::Status(arguments) => status::run(context, &arguments),
         Command::Renew(arguments) => renew::run(context, &arguments),

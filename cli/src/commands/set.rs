@@ -1,43 +1,57 @@
-//! `set`: changes how peers reach the API server of this cluster.
+//! `set`: changes how peers reach the API server of this cluster, and how certificates are
+//! renewed.
 
-use liqo_auth::{crypto::CaBundle, policy::Policy};
+use clap::{ValueEnum, builder::PossibleValue};
+use liqo_auth::{crypto::CaBundle, model::ClusterId, policy::Policy};
 
-use super::endpoint;
+use super::{aws, endpoint};
 use crate::{
     arguments::Set,
     context::{Context, load},
     failure::{Failure, Result},
-    home::Use,
+    home::{Home, Use},
     input,
     overview::{self, Role},
+    provider_side::check_other,
+    renewal_name::RenewalName,
 };
 
 pub(super) fn run(context: &Context, command: &Set) -> Result<()> {
-    // Not all is loaded yet: a cluster's unusable settings would prevent that.
-    let mut home = context.open_unloaded(Use::Write)?;
-    context.try_out(&mut home);
-    let line = match command {
-        Set::ApiServer { url, ca } => {
+    match command {
+        Set::ApiServer { url, ca } => set_endpoint(context, |home| {
             home.settings.api_server = url.clone();
             home.settings.is_internal = false;
             if let Some(file) = ca {
                 home.settings.api_server_ca = Some(bundle(file)?);
             }
-            format!("API server  {url}\n")
-        }
+            Ok(format!("API server  {url}\n"))
+        }),
         Set::Ca {
             file: Some(file), ..
-        } => {
+        } => set_endpoint(context, |home| {
             let bundle = bundle(file)?;
             let fingerprint = fingerprints(&bundle);
             home.settings.api_server_ca = Some(bundle);
-            format!("CA  {fingerprint}\n")
-        }
-        Set::Ca { file: None, .. } => {
+            Ok(format!("CA  {fingerprint}\n"))
+        }),
+        Set::Ca { file: None, .. } => set_endpoint(context, |home| {
             home.settings.api_server_ca = None;
-            "CA  the default\n".to_owned()
-        }
-    };
+            Ok("CA  the default\n".to_owned())
+        }),
+        Set::AwsUser(arguments) => aws::set_user(context, arguments),
+        Set::Renewal {
+            scheme,
+            remote_cluster_id,
+        } => set_renewal(context, *scheme, remote_cluster_id),
+    }
+}
+
+/// Changes how peers reach the API server. `change` returns the line to print.
+fn set_endpoint(context: &Context, change: impl FnOnce(&mut Home) -> Result<String>) -> Result<()> {
+    // Not all is loaded yet: a cluster's unusable settings would prevent that.
+    let mut home = context.open_unloaded(Use::Write)?;
+    context.try_out(&mut home);
+    let line = change(&mut home)?;
     home.save()?;
     load(&mut home)?;
     context.printer.result(&line)?;
@@ -54,6 +68,18 @@ pub(super) fn run(context: &Context, command: &Set) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+fn set_renewal(context: &Context, scheme: RenewalName, provider: &ClusterId) -> Result<()> {
+    let mut home = context.open_unloaded(Use::Write)?;
+    context.try_out(&mut home);
+    check_other(&home, provider)?;
+    home.peer_mut(provider).renewal = scheme;
+    home.save()?;
+    let name = scheme.to_possible_value();
+    let name = name.as_ref().map_or("", PossibleValue::get_name);
+    let line = format!("Renewal of the certificates from {provider}  {name}\n");
+    context.printer.result(&line)
 }
 
 /// The CA certificates in a file.

@@ -9,7 +9,10 @@ use anyhow::Context as _;
 use liqo_auth::{crypto::SigningKey, model::Timestamp};
 use serde_json::json;
 
-use super::listing;
+use super::{
+    legacy::{self, status::LegacyPeering},
+    listing,
+};
 use crate::{
     arguments::{Picture, Status, StatusFormat},
     context::Context,
@@ -35,7 +38,7 @@ pub(super) fn run(context: &Context, arguments: &Status) -> Result<()> {
     let mut last = None;
     loop {
         let seen = Seen::now(context, arguments)?;
-        let state = serde_json::to_string(&seen.peerings).context("the state")?;
+        let state = serde_json::to_string(&(&seen.peerings, &seen.legacy)).context("the state")?;
         if last.as_ref() != Some(&state) {
             if last.is_some() {
                 context.printer.result("\n")?;
@@ -54,6 +57,7 @@ pub(super) fn run(context: &Context, arguments: &Status) -> Result<()> {
 struct Seen {
     home: Home,
     peerings: Vec<Peering>,
+    legacy: Vec<LegacyPeering>,
     now: Timestamp,
 }
 
@@ -61,9 +65,11 @@ impl Seen {
     fn now(context: &Context, arguments: &Status) -> Result<Self> {
         let mut home = context.open(Use::Read)?;
         let mut peerings = overview::peerings(context, &mut home)?;
+        let mut legacy = legacy::status::peerings(context, &home)?;
         if let Some(peer) = &arguments.remote_cluster_id {
             peerings.retain(|peering| peering.peer == peer.as_str());
-            if peerings.is_empty() {
+            legacy.retain(|peering| peering.peer == peer.as_str());
+            if peerings.is_empty() && legacy.is_empty() {
                 return Err(Failure::waiting(format!(
                     "there is no peering with {peer} in {}",
                     home.site()
@@ -74,6 +80,7 @@ impl Seen {
         Ok(Self {
             home,
             peerings,
+            legacy,
             now,
         })
     }
@@ -101,6 +108,7 @@ impl Seen {
             "key": key.public_key().fingerprint().to_string(),
             "apiServer": self.home.settings.api_server.to_string(),
             "peerings": self.peerings,
+            "legacyPeerings": self.legacy,
         });
         context.printer.result(&format!("{all:#}\n"))
     }
@@ -131,15 +139,22 @@ impl Seen {
             printer.field("Key", &shown),
             printer.field("API server", &home.settings.api_server.to_string())
         ))?;
+        for own in home.own_keys()? {
+            let key = own.key.public_key();
+            let (algorithm, fingerprint) = (key.algorithm(), key.fingerprint());
+            let shown = format!("towards {}: {algorithm}, {fingerprint}", own.provider);
+            printer.result(&printer.field("Own key", &shown))?;
+        }
         let tables = [
             table_of_peers(&self.peerings, self.now),
             table_of_slices(&self.peerings, self.now),
             table_of_versions(&self.peerings),
+            table_of_legacy(&self.legacy),
         ];
         for table in tables.iter().filter(|table| !table.is_empty()) {
             printer.result(&format!("\n{}", table.to_text()))?;
         }
-        if self.peerings.is_empty() {
+        if self.peerings.is_empty() && self.legacy.is_empty() {
             printer.message("No peer.");
         }
         for peering in &self.peerings {
@@ -218,6 +233,16 @@ fn table_of_versions(peerings: &[Peering]) -> Table {
         if let Some(version) = &peering.version {
             table.row([peering.peer.clone(), role(peering), version.clone()]);
         }
+    }
+    table
+}
+
+/// The peerings by the token protocol of Liqo 0.2 to 0.10.
+fn table_of_legacy(peerings: &[LegacyPeering]) -> Table {
+    let mut table = Table::new(["LEGACY PEER", "IS", "STATE"]);
+    for peering in peerings {
+        let LegacyPeering { peer, role, state } = peering;
+        table.row([peer.clone(), (*role).to_owned(), state.clone()]);
     }
     table
 }

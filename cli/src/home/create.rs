@@ -47,6 +47,8 @@ pub(crate) struct Blueprint {
     pub(crate) signer: Signer,
     /// Whether the home stands for a real cluster.
     pub(crate) for_cluster: bool,
+    /// Whether each new provider gets a key of its own.
+    pub(crate) key_per_provider: bool,
     /// The authority of a home that signs itself. If it is none, a new one is made.
     pub(crate) authority: Option<GivenAuthority>,
     pub(crate) now: Timestamp,
@@ -144,6 +146,7 @@ fn objects_and_settings(blueprint: &Blueprint) -> Result<(Settings, Store)> {
         require_approval: blueprint.require_approval,
         signer: blueprint.signer,
         for_cluster: blueprint.for_cluster,
+        key_per_provider: blueprint.key_per_provider,
         peers: Default::default(),
     };
     if let Some(ca) = &blueprint.api_server_ca {

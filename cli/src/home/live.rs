@@ -265,6 +265,13 @@ impl Live {
             Some(_) => said.api_server_ca,
             None => said.api_server_ca.or_else(|| self.found.ca.clone()),
         };
+        let signer = said.signer.unwrap_or(Signer::Kubernetes);
+        if signer == Signer::Home {
+            return Err(Failure::usage(format!(
+                "{}: a cluster has no signer of the kind `home`. Leave signer out, or set it to kubernetes or aws",
+                self.settings_id()
+            )));
+        }
         let is_internal = self.is_inside && said.api_server.is_none();
         let api_server = match said.api_server {
             Some(said) => said,
@@ -282,8 +289,9 @@ impl Live {
             api_server_ca,
             is_internal,
             require_approval: said.require_approval,
-            signer: Signer::Kubernetes,
+            signer,
             for_cluster: false,
+            key_per_provider: false,
             peers: said.peers,
         })
     }

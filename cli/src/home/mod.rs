@@ -9,6 +9,7 @@ mod disk;
 mod folder;
 mod index;
 mod key_file;
+mod keys;
 mod kubeconfig;
 mod layout;
 mod live;
@@ -363,9 +364,16 @@ impl Home {
     /// controller manager, which alone has the key.
     pub(crate) fn authority(&self) -> Result<Authority> {
         self.folder("signs with a key that only a home has")?;
-        if self.settings.signer == Signer::Kubernetes {
+        let no_key = match self.settings.signer {
+            Signer::Home => None,
+            Signer::Kubernetes => {
+                Some("the signer of this home is its cluster (`signer: kubernetes`)")
+            }
+            Signer::Aws => Some("this home gives AWS users to its peers (`signer: aws`)"),
+        };
+        if let Some(reason) = no_key {
             return Err(Failure::usage(format!(
-                "{}: the signer of this home is its cluster (`signer: kubernetes`), and this command needs the key of the CA",
+                "{}: {reason}, and this command needs the key of the CA",
                 self.site
             )));
         }
@@ -387,7 +395,7 @@ impl Home {
                     Failure::at_odds(format!("{}, apiServerCA: {error}", self.site))
                 })?))
             }
-            (None, Ground::Folder(_)) if self.settings.signer == Signer::Kubernetes => Ok(None),
+            (None, Ground::Folder(_)) if self.settings.signer != Signer::Home => Ok(None),
             (None, Ground::Folder(_)) => Ok(Some(self.authority()?.ca_bundle().clone())),
             (None, Ground::Cluster(_)) => Ok(None),
         }

@@ -103,6 +103,7 @@ mod tests {
             require_approval: false,
             signer: crate::home::Signer::Home,
             for_cluster: false,
+            key_per_provider: false,
             authority: None,
             now,
         };

@@ -13,7 +13,7 @@ use liqo_auth::{
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::policy_name::PolicyName;
+use crate::{policy_name::PolicyName, renewal_name::RenewalName};
 
 /// The settings of a home.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,6 +43,9 @@ pub(crate) struct Settings {
     /// Whether the home stands for a real cluster, to which a person carries the changes.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub(crate) for_cluster: bool,
+    /// Whether each new provider gets a key of its own.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub(crate) key_per_provider: bool,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) peers: BTreeMap<ClusterId, Peer>,
 }
@@ -56,6 +59,8 @@ pub(crate) enum Signer {
     Home,
     /// The real cluster's own signer: a person carries each request and its certificate
     Kubernetes,
+    /// Nobody: AWS users take the place of certificates, and a person enters each one
+    Aws,
 }
 
 impl Signer {
@@ -92,6 +97,9 @@ pub(crate) struct Peer {
     /// Whether the consumer may be let in without a handshake.
     #[serde(skip_serializing_if = "Not::not")]
     pub(crate) tolerate_no_handshake: bool,
+    /// Who renews the certificates from the provider.
+    #[serde(skip_serializing_if = "RenewalName::is_usual")]
+    pub(crate) renewal: RenewalName,
 }
 
 /// The settings in a cluster's ConfigMap. The rest follows from the cluster itself and
@@ -107,6 +115,9 @@ pub(super) struct OnCluster {
     pub(super) api_server_ca: Option<String>,
     #[serde(skip_serializing_if = "Not::not")]
     pub(super) require_approval: bool,
+    /// Who signs for peers, if it is not the cluster's own signer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) signer: Option<Signer>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) peers: BTreeMap<ClusterId, Peer>,
 }
@@ -147,6 +158,7 @@ impl Peer {
             publicly_trusted: self.publicly_trusted,
             accept_aws: self.accept_aws,
             policy: self.policy.map(PolicyName::policy),
+            renewal: self.renewal.scheme(),
             ..PeerSettings::default()
         }
     }
@@ -168,6 +180,7 @@ mod tests {
             require_approval: true,
             signer: Signer::Kubernetes,
             for_cluster: true,
+            key_per_provider: true,
             peers: BTreeMap::from([(
                 "cl-b".parse().unwrap(),
                 Peer {
@@ -180,6 +193,7 @@ mod tests {
                     policy: Some(PolicyName::Compatible),
                     invite: true,
                     tolerate_no_handshake: true,
+                    renewal: RenewalName::ByHand,
                 },
             )]),
         };

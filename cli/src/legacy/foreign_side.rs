@@ -375,6 +375,11 @@ fn signed_request(
     })
 }
 
+/// Whether a home cluster has sent a right token.
+pub(crate) fn has_claims(home: &Home) -> bool {
+    !claimants(home).is_empty()
+}
+
 /// The home clusters that have sent a right token, according to the records.
 fn claimants(home: &Home) -> Vec<ClusterId> {
     home.all::<Secret>()

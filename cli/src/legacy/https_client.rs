@@ -65,11 +65,35 @@ impl HttpsClient {
         if given.is_empty() {
             return Err(Failure::usage("--ca: the file has no certificate (PEM)"));
         }
+        let roots = given.clone();
+        Self::new(given, roots)
+    }
+
+    /// A client that trusts the servers whose certificates are issued by an authority that
+    /// this system trusts, for their names.
+    pub(crate) fn trusting_the_system() -> Result<Self> {
+        let found = rustls_native_certs::load_native_certs();
+        if found.certs.is_empty() {
+            let reasons = found.errors.iter().map(|error| format!(": {error}"));
+            return Err(Failure::usage(format!(
+                "this system has no certificates of public authorities{}. Pass the certificate to trust with --ca",
+                reasons.collect::<String>()
+            )));
+        }
+        Self::new(Vec::new(), found.certs)
+    }
+
+    /// A client that trusts the `given` certificates as they are, and what the `authorities`
+    /// have issued.
+    fn new(
+        given: Vec<CertificateDer<'static>>,
+        authorities: Vec<CertificateDer<'static>>,
+    ) -> Result<Self> {
         let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(given.iter().cloned());
+        roots.add_parsable_certificates(authorities);
         let issued = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), cryptography())
             .build()
-            .map_err(|error| Failure::usage(format!("--ca: {error}")))?;
+            .map_err(|error| Failure::usage(format!("the certificates to trust: {error}")))?;
         let connector = |is_verifying| {
             let verifier = Verifier {
                 given: given.clone(),

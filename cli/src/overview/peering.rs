@@ -101,7 +101,7 @@ fn peering<'h, M: Machine>(
         version: None,
         certificate: certificate(&status.control_plane),
         slices: slices.collect(),
-        waits_for: waiting::waits_for(&step, peer, side.home.is_signed_elsewhere()),
+        waits_for: waiting::waits_for(&step, peer, side.home),
         refused: waiting::refused(&step),
         reads_only_ed25519: false,
         failure: None,

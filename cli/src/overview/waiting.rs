@@ -5,17 +5,23 @@ use liqo_auth::{
     model::ClusterId,
 };
 
-use crate::failure::paragraph;
+use crate::{
+    failure::paragraph,
+    home::{Home, Signer},
+};
 
-/// What a step waits for, without duplicates. `signed_elsewhere` says whether the home's
-/// signer is the cluster that it represents.
-pub(super) fn waits_for(step: &Step, peer: &ClusterId, signed_elsewhere: bool) -> Vec<String> {
+/// What a step waits for, without duplicates.
+pub(super) fn waits_for(step: &Step, peer: &ClusterId, home: &Home) -> Vec<String> {
+    let (signer, signed_elsewhere) = (home.settings.signer, home.is_signed_elsewhere());
     let mut waits: Vec<String> = Vec::new();
     if !step.effects.is_empty() {
         waits.push("this side: run `liqo-auth renew`".to_owned());
     }
     for awaited in &step.wait.awaiting {
         let words = match awaited {
+            Awaited::Credential(_) if signer == Signer::Aws => {
+                "this side: `set aws-user`".to_owned()
+            }
             Awaited::Credential(_) if signed_elsewhere => {
                 "this cluster's signer: `export` prints the request".to_owned()
             }
@@ -43,6 +49,12 @@ fn words(awaited: &Awaited, peer: &ClusterId) -> String {
         Awaited::Nonce => format!("{peer}: its nonce"),
         Awaited::Tenant => format!("{peer}: its Tenant"),
         Awaited::Credential(_) => "this side: `renew` signs the request".to_owned(),
+        Awaited::AwsRevocation {
+            user_arn,
+            access_key_id,
+        } => format!(
+            "this side: delete the access key {access_key_id} of {user_arn} at AWS, and then `delete aws-key`"
+        ),
         Awaited::Identity => format!("{peer}: its Identity"),
         Awaited::SliceDecision(slice) => format!("{peer}: its decision on {}", slice.name),
         Awaited::Renewal(identity) => format!("{peer}: a new certificate for {}", identity.name),

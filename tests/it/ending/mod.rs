@@ -243,7 +243,10 @@ fn a_record_that_is_kept_outlives_the_last_certificate() {
     let step = exchange.provider.end(&exchange.provider_view()).unwrap();
     exchange.carry_out(true, step);
     exchange.provider = provider(false);
-    assert_eq!(decisions(&exchange.turn_of_provider()), [Decision::Forgotten]);
+    assert_eq!(
+        decisions(&exchange.turn_of_provider()),
+        [Decision::Forgotten]
+    );
     assert_eq!(exchange.provider_phase().name(), "Uninvited");
 }
 

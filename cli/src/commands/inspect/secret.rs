@@ -79,7 +79,12 @@ fn signed_nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Repor
     let Some(signature) = secret.get(names::SIGNED_NONCE) else {
         return report.say("Signature", "none yet");
     };
-    let key = inspection.home.and_then(|home| home.key().ok());
+    let provider = secret.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
+    let provider = provider.and_then(|provider| provider.parse().ok());
+    let key = inspection.home.and_then(|home| match &provider {
+        Some(provider) => home.key_towards(provider).ok(),
+        None => home.key().ok(),
+    });
     match key.as_ref().map(|key| key.public_key()) {
         None => report.unverified("the signature: give the consumer's home with --home"),
         Some(key) => {

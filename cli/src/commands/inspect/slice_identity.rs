@@ -1,7 +1,7 @@
 //! The Identity of a resource slice: its slice, and the key of its certificate.
 
 use liqo_auth::{
-    crypto::{CertificateChain, ClientCertificateExpectation, PublicKey, SigningKey, Subject},
+    crypto::{CertificateChain, ClientCertificateExpectation, PublicKey, Subject},
     model::{AuthParams, ClusterId, Identity, names},
     policy::Policy,
 };
@@ -80,11 +80,11 @@ fn with_home(
     carried: &PublicKey,
     report: &mut Report,
 ) {
-    match home.key() {
-        Ok(key) if key.public_key() == carried => {
+    match home.has_key_towards(provider, carried) {
+        Ok(true) => {
             report.verified("the certificate carries this cluster's key");
         }
-        Ok(_) => report.wrong(
+        Ok(false) => report.wrong(
             "spec.authParams.signedCRT: the certificate carries another key than this cluster's (rule 9)."
                 .to_owned(),
         ),

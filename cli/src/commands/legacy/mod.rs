@@ -6,7 +6,7 @@ mod peer;
 mod release;
 mod serve;
 mod set_remote_token;
-mod status;
+pub(crate) mod status;
 
 use crate::{
     arguments::{Legacy, LegacyGet, LegacySet},

@@ -30,7 +30,10 @@ pub(super) fn run(context: &Context, arguments: &Peer) -> Result<()> {
     };
     let foreign = arguments.foreign_cluster.as_str();
     let side = HomeSide::new(path, foreign, choices, &context.policy, context.clock);
-    let client = HttpsClient::trusting(&input::read(&arguments.ca)?)?;
+    let client = match &arguments.ca {
+        Some(file) => HttpsClient::trusting(&input::read(file)?)?,
+        None => HttpsClient::trusting_the_system()?,
+    };
     let url = arguments.auth_url.as_ref().map(|url| url.as_str());
     side.ensure_foreign_cluster(url)?;
     context

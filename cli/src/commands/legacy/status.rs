@@ -1,17 +1,18 @@
 //! `legacy status`: shows the state of each cluster, but no token.
 
 use liqo_auth::{
-    legacy::Phase,
+    legacy::{HomeCluster, Phase},
     machine::Interest,
     model::{ClusterId, ForeignCluster, Kind, ObjectRef, Timestamp, names},
 };
+use serde::Serialize;
 
 use crate::{
     context::Context,
     failure::Result,
     home::{Home, Use},
     legacy::{
-        foreign_side::{ForeignChoices, ForeignSide},
+        foreign_side::{ForeignChoices, ForeignSide, Stand, has_claims},
         home_side::{HomeChoices, home_cluster},
     },
     output::Table,
@@ -43,6 +44,54 @@ pub(super) fn run(context: &Context) -> Result<()> {
     Ok(())
 }
 
+/// A peering by the token protocol.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LegacyPeering {
+    pub(crate) peer: String,
+    /// The role of the peer.
+    pub(crate) role: &'static str,
+    pub(crate) state: String,
+}
+
+/// The peerings by the token protocol. A cluster of Liqo 1.0 or later has none.
+pub(crate) fn peerings(context: &Context, home: &Home) -> Result<Vec<LegacyPeering>> {
+    if home.is_live() {
+        return Ok(Vec::new());
+    }
+    let cluster = home_cluster(home, &HomeChoices::default(), &context.policy)?;
+    let foreign = home.all::<ForeignCluster>().map(|foreign| LegacyPeering {
+        peer: foreign.metadata.name.clone(),
+        role: "foreign cluster",
+        state: state_of(&cluster, home, foreign),
+    });
+    let mut peerings: Vec<LegacyPeering> = foreign.collect();
+    if !has_claims(home) {
+        // A home that does not sign itself cannot be a foreign cluster.
+        return Ok(peerings);
+    }
+    let side = ForeignSide::new(
+        home,
+        ForeignChoices::default(),
+        &context.policy,
+        context.clock,
+    )?;
+    peerings.extend(side.claims(home).into_iter().map(|(peer, claimed)| {
+        let [form, identity] = words(claimed);
+        let form = if form.is_empty() {
+            form
+        } else {
+            format!(", {form}")
+        };
+        LegacyPeering {
+            peer: peer.to_string(),
+            role: "home cluster",
+            state: format!("identity {identity}{form}"),
+        }
+    }));
+    Ok(peerings)
+}
+
 /// The foreign clusters that this cluster asks.
 fn foreign_clusters(context: &Context, home: &Home) -> Result<Table> {
     let cluster = home_cluster(home, &HomeChoices::default(), &context.policy)?;
@@ -54,24 +103,28 @@ fn foreign_clusters(context: &Context, home: &Home) -> Result<Table> {
         "NEXT",
     ]);
     for foreign in home.all::<ForeignCluster>() {
-        let id = foreign.spec.cluster_identity.cluster_id.clone();
-        let next = match id.parse::<ClusterId>() {
-            Err(_) if id.is_empty() => "is asked for its cluster ID".to_owned(),
-            Err(error) => error.to_string(),
-            Ok(peer) => match cluster.look(&home.view(&peer)) {
-                Ok(phase) => next(&phase),
-                Err(error) => error.to_string(),
-            },
-        };
         table.row([
             foreign.metadata.name.clone(),
-            id,
+            foreign.spec.cluster_identity.cluster_id.clone(),
             foreign.spec.auth_url().to_owned(),
             foreign.status.auth_status().to_string(),
-            next,
+            state_of(&cluster, home, foreign),
         ]);
     }
     Ok(table)
+}
+
+/// Where the exchange with a foreign cluster stands.
+fn state_of(cluster: &HomeCluster, home: &Home, foreign: &ForeignCluster) -> String {
+    let id = &foreign.spec.cluster_identity.cluster_id;
+    match id.parse::<ClusterId>() {
+        Err(_) if id.is_empty() => next(&Phase::NeedsIds),
+        Err(error) => error.to_string(),
+        Ok(peer) => match cluster.look(&home.view(&peer)) {
+            Ok(phase) => next(&phase),
+            Err(error) => error.to_string(),
+        },
+    }
 }
 
 fn next(phase: &Phase) -> String {
@@ -109,19 +162,23 @@ fn home_clusters(context: &Context, home: &Home, now: Timestamp) -> Result<(Tabl
     };
     let mut table = Table::new(["HOME CLUSTER", "FORM", "IDENTITY"]);
     for (peer, claimed) in side.claims(home) {
-        let (form, identity) = match claimed {
-            Ok(Some(claimed)) => (
-                claimed.version.to_string(),
-                if claimed.is_delivered {
-                    "delivered".to_owned()
-                } else {
-                    "on its way".to_owned()
-                },
-            ),
-            Ok(None) => (String::new(), String::new()),
-            Err(error) => (String::new(), error.to_string()),
-        };
+        let [form, identity] = words(claimed);
         table.row([peer.to_string(), form, identity]);
     }
     Ok((table, token))
+}
+
+/// The form of the protocol, and the state of the identity.
+fn words(claimed: Stand) -> [String; 2] {
+    match claimed {
+        Ok(Some(claimed)) => {
+            let identity = match claimed.is_delivered {
+                true => "delivered",
+                false => "on its way",
+            };
+            [claimed.version.to_string(), identity.to_owned()]
+        }
+        Ok(None) => Default::default(),
+        Err(error) => [String::new(), error.to_string()],
+    }
 }

@@ -1,0 +1,202 @@
+//! The keys of a home: the cluster's, and those that are for one provider only.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use getrandom::SysRng;
+use liqo_auth::{
+    crypto::{Algorithm, CertificateChain, KeyPair, KeysByProvider, PublicKey, SigningKey},
+    machine::Effect,
+    model::{ClusterId, Identity, Metadata, Resource, Secret, Timestamp, names},
+    policy::Policy,
+};
+
+use super::Home;
+use crate::failure::Result;
+
+/// The key towards one provider.
+pub(crate) struct OwnKey {
+    pub(crate) provider: ClusterId,
+    pub(crate) key: Arc<KeyPair>,
+    /// The earlier key, which signs the key until the provider has accepted it.
+    pub(crate) predecessor: Option<Arc<KeyPair>>,
+}
+
+impl Home {
+    /// The keys towards all providers. A cluster has one key, which Liqo uses, too.
+    pub(crate) fn keys(&self) -> Result<KeysByProvider> {
+        let mut keys = KeysByProvider::new(self.key()?);
+        for own in self.own_keys()? {
+            let predecessor = own.predecessor.map(|key| -> Arc<dyn SigningKey> { key });
+            keys = keys.insert(own.provider, own.key, predecessor);
+        }
+        Ok(keys)
+    }
+
+    /// The keys that are for one provider only.
+    pub(crate) fn own_keys(&self) -> Result<Vec<OwnKey>> {
+        let mut found = Vec::new();
+        for secret in self.all::<Secret>() {
+            if let Some(provider) = provider_of(secret) {
+                found.push(OwnKey {
+                    key: self.read_key(secret, names::PRIVATE_KEY)?,
+                    predecessor: match secret.get(EARLIER_PRIVATE_KEY) {
+                        None => None,
+                        Some(_) => Some(self.read_key(secret, EARLIER_PRIVATE_KEY)?),
+                    },
+                    provider,
+                });
+            }
+        }
+        Ok(found)
+    }
+
+    /// The key towards a provider: its own, or the cluster's.
+    pub(crate) fn key_towards(&self, provider: &ClusterId) -> Result<Arc<KeyPair>> {
+        let own = self.own_keys()?;
+        match own.into_iter().find(|own| own.provider == *provider) {
+            Some(own) => Ok(own.key),
+            None => self.key(),
+        }
+    }
+
+    /// Whether the certificate from a provider is for an earlier key than the present one.
+    pub(crate) fn has_new_key(&self, provider: &ClusterId) -> Result<bool> {
+        let key = self.key_towards(provider)?;
+        let certified = self.certified_key(provider);
+        Ok(certified.is_some_and(|certified| certified != key.public_key().spki_der()))
+    }
+
+    /// Whether this is a key of this cluster that the provider may know.
+    pub(crate) fn has_key_towards(&self, provider: &ClusterId, key: &PublicKey) -> Result<bool> {
+        let own = self.own_keys()?;
+        Ok(
+            match own.into_iter().find(|own| own.provider == *provider) {
+                None => self.key()?.public_key() == key,
+                Some(own) => {
+                    let mut keys = [Some(own.key), own.predecessor].into_iter().flatten();
+                    keys.any(|own| own.public_key() == key)
+                }
+            },
+        )
+    }
+
+    /// Makes a key for a provider in memory, if the settings want one for each provider and
+    /// the provider does not know a key of this cluster yet.
+    pub(crate) fn ensure_own_key(&mut self, provider: &ClusterId, now: Timestamp) -> Result<()> {
+        let is_there = self.secret_of(provider).is_some();
+        if !self.settings.key_per_provider || is_there || self.is_known_to(provider) {
+            return Ok(());
+        }
+        let algorithm = self.key()?.public_key().algorithm();
+        self.make_own_key(provider, algorithm, now)?;
+        Ok(())
+    }
+
+    /// Makes the next key for a provider in memory. The key that the provider knows stays,
+    /// and signs the new one.
+    pub(crate) fn make_own_key(
+        &mut self,
+        provider: &ClusterId,
+        algorithm: Algorithm,
+        now: Timestamp,
+    ) -> Result<Arc<KeyPair>> {
+        self.folder(
+            "makes a key that only a home has: a cluster has one key, which Liqo uses, too",
+        )?;
+        let key = KeyPair::generate(algorithm, &mut SysRng).context("the key cannot be made")?;
+        let predecessor = match self.is_known_to(provider) {
+            true => Some(self.known_key(provider)?),
+            false => None,
+        };
+        let present = self.secret_of(provider).cloned();
+        let mut secret = present.clone().unwrap_or_else(|| Secret {
+            metadata: Metadata {
+                name: format!("{OWN_KEY}{provider}"),
+                namespace: names::LIQO_NAMESPACE.to_owned(),
+                ..Metadata::default()
+            },
+            secret_type: Some(names::OPAQUE.to_owned()),
+            ..Secret::default()
+        });
+        let pem = |key: &KeyPair| key.to_pkcs8_pem().expose().as_bytes().into();
+        let public = key.public_key().to_pem().into_bytes().into();
+        secret.data = [
+            (names::PRIVATE_KEY.to_owned(), pem(&key)),
+            (names::PUBLIC_KEY.to_owned(), public),
+        ]
+        .into();
+        if let Some(predecessor) = predecessor {
+            let earlier = EARLIER_PRIVATE_KEY.to_owned();
+            secret.data.insert(earlier, pem(&predecessor));
+        }
+        let effect = match present {
+            None => Effect::Create(secret.into()),
+            Some(present) => Effect::Replace {
+                version: self.store.version(&present.id()),
+                object: secret.into(),
+            },
+        };
+        self.apply(&effect, now)?;
+        Ok(Arc::new(key))
+    }
+
+    /// The key that the provider knows: the one in its certificate, or the one that signed
+    /// its nonce.
+    fn known_key(&self, provider: &ClusterId) -> Result<Arc<KeyPair>> {
+        let present = self.key_towards(provider)?;
+        let own = self.own_keys()?;
+        let own = own.into_iter().find(|own| own.provider == *provider);
+        let earlier = own.and_then(|own| own.predecessor);
+        let certified = self.certified_key(provider);
+        Ok(match (earlier, certified) {
+            (Some(earlier), Some(key)) if earlier.public_key().spki_der() == key => earlier,
+            _ => present,
+        })
+    }
+
+    /// The SubjectPublicKeyInfo in the certificate of the Identity from a provider.
+    fn certified_key(&self, provider: &ClusterId) -> Option<Vec<u8>> {
+        let name = names::identity_name(provider);
+        let mut identities = self.all::<Identity>();
+        let identity = identities.find(|identity| identity.metadata.name == name)?;
+        let pem = identity.spec.auth_params.signed_crt.as_slice();
+        let chain = CertificateChain::from_pem(pem, &Policy::compatible()).ok()?;
+        Some(chain.leaf().spki_der.clone())
+    }
+
+    /// Whether a provider may know a key of this cluster: a nonce of it was signed.
+    fn is_known_to(&self, provider: &ClusterId) -> bool {
+        self.all::<Secret>().any(|secret| {
+            let peer = secret.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
+            secret.metadata.name == names::SIGNED_NONCE_SECRET
+                && peer.map(String::as_str) == Some(provider.as_str())
+        })
+    }
+
+    fn secret_of(&self, provider: &ClusterId) -> Option<&Secret> {
+        self.get(names::LIQO_NAMESPACE, &format!("{OWN_KEY}{provider}"))
+    }
+
+    fn read_key(&self, secret: &Secret, field: &str) -> Result<Arc<KeyPair>> {
+        let odd = |reason: &dyn std::fmt::Display| self.odd(&secret.metadata.name, reason);
+        let text = secret
+            .get(field)
+            .ok_or_else(|| odd(&format!("the field {field} is missing")))?;
+        // The tool made this key itself: the policy for peers does not apply.
+        let key = KeyPair::from_pkcs8_pem(text, &Policy::compatible());
+        key.map(Arc::new).map_err(|error| odd(&error))
+    }
+}
+
+/// The provider of a Secret with such a key.
+fn provider_of(secret: &Secret) -> Option<ClusterId> {
+    if secret.metadata.namespace != names::LIQO_NAMESPACE {
+        return None;
+    }
+    secret.metadata.name.strip_prefix(OWN_KEY)?.parse().ok()
+}
+
+/// Liqo's name of a cluster's keys, and the provider.
+const OWN_KEY: &str = "authentication-keys-";
+const EARLIER_PRIVATE_KEY: &str = "earlierPrivateKey";
