@@ -8,9 +8,9 @@ mod server;
 mod tool;
 
 use std::{
-    io::Read,
+    io::{Read, Write},
     net::TcpStream,
-    process::Command,
+    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -62,6 +62,34 @@ fn silent_connections_of_one_address_delay_no_other_one() {
         let _ = stream.read_to_end(&mut Vec::new());
     }
     assert!(began.elapsed() < Duration::from_secs(6));
+}
+
+/// A client that sends its body slowly is given ten seconds for it.
+#[test]
+fn a_body_that_comes_slowly_is_not_waited_for() {
+    let (folder, server) = foreign("");
+    let mut client = Command::new("openssl")
+        .args(["s_client", "-quiet", "-connect", server.address()])
+        .current_dir(folder.path("."))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut body = client.stdin.take().unwrap();
+    let head = "POST /identity/certificate HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n";
+    body.write_all(head.as_bytes()).unwrap();
+    let began = Instant::now();
+    while client.try_wait().unwrap().is_none() {
+        assert!(began.elapsed() < Duration::from_secs(20));
+        let _ = body.write_all(b" ");
+        let _ = body.flush();
+        thread::sleep(Duration::from_millis(200));
+    }
+    let took = began.elapsed();
+    assert!(took > Duration::from_secs(8), "{took:?}");
+    // The server answers others, meanwhile and after.
+    assert_eq!(ask(&folder, &server, "127.0.0.2", "").0, 401);
 }
 
 /// An honest home sends the empty token first.

@@ -63,14 +63,17 @@ impl Home {
         let mut differences = Vec::new();
         if self.settings != self.written_settings {
             let (before, after) = (self.written_settings.write()?, self.settings.write()?);
-            let name = format!("{}/{SETTINGS_FILE}", self.site());
+            let name = match self.is_live() {
+                true => format!("{}: {}", self.site(), self.settings_place()),
+                false => format!("{}/{SETTINGS_FILE}", self.site()),
+            };
             differences.extend(difference(&name, Some(&before), Some(&after)));
         }
         for id in self.store.changed() {
             let before = rehearsed.before.value(id);
             let after = self.store.value(id);
             let name = match self.is_live() {
-                true => id.to_string(),
+                true => format!("{}: {id}", self.site()),
                 false => self.site_of(id),
             };
             differences.extend(of_object(&name, id, before.as_ref(), after.as_ref())?);

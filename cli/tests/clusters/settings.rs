@@ -48,6 +48,16 @@ fn settings_count_at_once_and_invite() {
         clusters.kubectl("milan", address) == before
     });
     clusters.ends();
+    // The record stays while the peer is declared, and other settings invite nobody.
+    clusters.set(
+        "milan",
+        r#"{"peers":{"rome":{"invite":true}},"requireApproval":true}"#,
+    );
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let record = "get secret liqo-auth-provider-rome -n liqo -o name";
+    assert!(!clusters.kubectl("milan", record).is_empty());
+    let nonces = "get secret liqo-nonce -n liqo-tenant-rome -o name --ignore-not-found";
+    assert_eq!(clusters.kubectl("milan", nonces), "");
 
     // After an end, neither the declaration nor an empty nonce invites.
     clusters.kubectl(

@@ -10,7 +10,7 @@ use axum::{
     Extension, Router,
     body::{Body, HttpBody},
     extract::{Request, State},
-    http::{StatusCode, request::Parts},
+    http::{HeaderName, HeaderValue, StatusCode, request::Parts},
     response::Response,
 };
 use liqo_auth::legacy::{Foreign, HttpRequest, HttpResponse, IdentityRequest, Outcome, Reading};
@@ -155,7 +155,7 @@ async fn read(body: Body, limit: usize) -> Result<Zeroizing<Vec<u8>>, axum::Erro
 
 fn to_library(parts: &Parts, body: Zeroizing<Vec<u8>>) -> HttpRequest {
     let mut request = HttpRequest::new(parts.method.as_str(), parts.uri.path(), body.as_slice());
-    let header = |(name, value): (&axum::http::HeaderName, &axum::http::HeaderValue)| {
+    let header = |(name, value): (&HeaderName, &HeaderValue)| {
         let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
         (name.to_string(), value)
     };

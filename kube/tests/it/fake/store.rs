@@ -171,10 +171,7 @@ impl Store {
         if has_status(&key.plural) {
             object.as_object_mut().unwrap().remove("status");
         }
-        if key.plural == "secrets" {
-            let fields = object.as_object_mut().unwrap();
-            fields.entry("type").or_insert("Opaque".into());
-        }
+        set_default_type(&key.plural, &mut object);
         let uid = format!("uid-{}", self.version + 1);
         let metadata = metadata(&mut object);
         metadata.insert("uid".into(), uid.into());
@@ -217,6 +214,7 @@ impl Store {
         let mut object = match target.subresource.as_str() {
             "" => {
                 let mut object = wanted;
+                set_default_type(&target.plural, &mut object);
                 if has_status(&target.plural) {
                     copy(&stored, &mut object, "status");
                 }
@@ -325,6 +323,14 @@ fn has_status(plural: &str) -> bool {
         "certificatesigningrequests",
     ]
     .contains(&plural)
+}
+
+/// Gives a Secret the type that the API server writes where a request has none.
+fn set_default_type(plural: &str, object: &mut Value) {
+    if plural == "secrets" {
+        let fields = object.as_object_mut().unwrap();
+        fields.entry("type").or_insert("Opaque".into());
+    }
 }
 
 fn root(group: &str) -> &'static str {

@@ -1,0 +1,358 @@
+//! The tool on clusters whose API servers are in memory.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    dead_code,
+    unreachable_pub,
+    reason = "a test panics, and uses a part of the API server"
+)]
+
+#[path = "../../kube/tests/it/fake/mod.rs"]
+mod fake;
+mod tool;
+
+use std::{
+    fs::File,
+    io::{Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use fake::FakeApiServer;
+use http::{Method, Request};
+use http_body_util::BodyExt;
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use kube::client::Body;
+use serde_json::{Value, json};
+use tokio::{net::TcpListener as Listener, runtime::Runtime};
+use tool::Folder;
+
+/// A cluster with Liqo, with its kubeconfig in a folder.
+struct Cluster {
+    server: FakeApiServer,
+    /// While this is set, the server does not answer requests that create something.
+    is_slow: Arc<AtomicBool>,
+    _runtime: Runtime,
+}
+
+impl Cluster {
+    fn start(folder: &Folder, id: &str) -> Self {
+        let server = FakeApiServer::with_liqo(id);
+        let is_slow = Arc::new(AtomicBool::new(false));
+        let runtime = Runtime::new().unwrap();
+        let listener = runtime.block_on(Listener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        runtime.spawn(serve(listener, server.clone(), is_slow.clone()));
+        let kubeconfig = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": id,
+            "contexts": [{ "name": id, "context": { "cluster": id, "user": id } }],
+            "clusters": [{ "name": id, "cluster": { "server": format!("http://{address}") } }],
+            "users": [{ "name": id, "user": { "token": "x" } }],
+        });
+        folder.write(id, &kubeconfig.to_string());
+        let cluster = Self {
+            server,
+            is_slow,
+            _runtime: runtime,
+        };
+        cluster.set(&json!({ "apiServer": format!("https://{id}.example:6443") }));
+        cluster
+    }
+
+    /// Writes the settings, and makes their ConfigMap anew.
+    fn set(&self, settings: &Value) {
+        let config_map = json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": { "name": "liqo-auth-settings", "namespace": "liqo" },
+            "data": { "settings.yaml": settings.to_string() },
+        });
+        if !self.named("configmaps", "liqo-auth-settings").is_empty() {
+            self.server.delete(&config_map);
+        }
+        self.server.put(config_map);
+    }
+
+    fn declare_rome(&self) {
+        self.set(&json!({
+            "apiServer": "https://milan.example:6443",
+            "peers": { "rome": { "invite": true } },
+        }));
+    }
+
+    fn named(&self, plural: &str, name: &str) -> Vec<Value> {
+        let mut objects = self.server.all(plural);
+        objects.retain(|object| object["metadata"]["name"] == name);
+        objects
+    }
+
+    fn invites(&self) -> bool {
+        let nonces = self.named("secrets", "liqo-nonce");
+        nonces
+            .iter()
+            .any(|nonce| nonce["data"]["nonce"].is_string())
+    }
+
+    fn has_record(&self) -> bool {
+        !self.named("secrets", "liqo-auth-provider-rome").is_empty()
+    }
+
+    /// The requests that write.
+    fn writes(&self) -> Vec<String> {
+        let mut requests = self.server.requests();
+        requests.retain(|request| !request.starts_with("GET "));
+        requests
+    }
+}
+
+async fn serve(listener: Listener, server: FakeApiServer, is_slow: Arc<AtomicBool>) {
+    loop {
+        let (stream, _) = listener.accept().await.unwrap();
+        let (server, is_slow) = (server.clone(), is_slow.clone());
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (client, is_slow) = (server.client(), is_slow.clone());
+            async move {
+                let (head, body) = request.into_parts();
+                let body = body.collect().await.unwrap().to_bytes();
+                if head.method == Method::POST && is_slow.load(Ordering::Relaxed) {
+                    std::future::pending::<()>().await;
+                }
+                client
+                    .send(Request::from_parts(head, Body::from(body.to_vec())))
+                    .await
+            }
+        });
+        tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+    }
+}
+
+/// `run --provider` on milan.
+struct Running {
+    process: Child,
+    address: SocketAddr,
+}
+
+impl Running {
+    fn start(folder: &Folder) -> Self {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = free.local_addr().unwrap();
+        drop(free);
+        let run = format!("run --kubeconfig milan --provider --listen {address}");
+        let process = folder
+            .command(&run)
+            .stdin(Stdio::null())
+            .stderr(File::create(folder.path("log")).unwrap())
+            .spawn()
+            .unwrap();
+        let running = Self { process, address };
+        until("the controller is ready", || running.is_ready());
+        running
+    }
+
+    fn is_ready(&self) -> bool {
+        let Ok(mut stream) = TcpStream::connect(self.address) else {
+            return false;
+        };
+        let request = b"GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        let mut answer = String::new();
+        stream.write_all(request).is_ok()
+            && stream.read_to_string(&mut answer).is_ok()
+            && answer.contains("200 OK")
+    }
+
+    /// Stops it as a cluster does. Returns the time that this took.
+    fn stop(mut self) -> Duration {
+        let began = Instant::now();
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").arg(pid).status().unwrap().success());
+        assert_eq!(self.process.wait().unwrap().code(), Some(0));
+        began.elapsed()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn until(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "not seen: {what}"
+        );
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn tenant() -> Value {
+    json!({
+        "apiVersion": "authentication.liqo.io/v1beta1",
+        "kind": "Tenant",
+        "metadata": { "name": "rome", "namespace": "liqo-tenant-rome" },
+        "spec": { "clusterID": "rome" },
+    })
+}
+
+#[test]
+fn a_declared_peer_whose_peering_has_ended_waits_for_a_person() {
+    let folder = Folder::new();
+    let milan = Cluster::start(&folder, "milan");
+    milan.declare_rome();
+    let running = Running::start(&folder);
+    until("rome is invited", || milan.invites());
+    milan.server.put(tenant());
+    folder.ok("unauthenticate --kubeconfig milan --remote-cluster-id rome");
+    until("the peering has ended", || {
+        milan.server.all("tenants").is_empty() && !milan.invites()
+    });
+    running.stop();
+
+    // It is still declared. Neither a start nor other settings invite it again.
+    let running = Running::start(&folder);
+    milan.set(&json!({
+        "apiServer": "https://milan.example:6443",
+        "requireApproval": true,
+        "peers": { "rome": { "invite": true } },
+    }));
+    until("the settings count", || {
+        folder.read("log").contains("have changed")
+    });
+    thread::sleep(Duration::from_millis(700));
+    assert!(milan.has_record() && !milan.invites());
+    folder.ok("create nonce --kubeconfig milan --remote-cluster-id rome");
+    until("the person has invited it", || milan.invites());
+
+    // A peer that is not declared any more is forgotten.
+    milan.server.put(tenant());
+    folder.ok("unauthenticate --kubeconfig milan --remote-cluster-id rome");
+    milan.set(&json!({ "apiServer": "https://milan.example:6443" }));
+    until("the record is gone", || !milan.has_record());
+    // Declared anew, it is a new peer.
+    milan.declare_rome();
+    until("rome is invited", || milan.invites());
+    running.stop();
+}
+
+#[test]
+fn a_slow_api_server_holds_up_neither_settings_nor_the_stop() {
+    let folder = Folder::new();
+    let milan = Cluster::start(&folder, "milan");
+    let running = Running::start(&folder);
+    milan.is_slow.store(true, Ordering::Relaxed);
+    let before = milan.writes().len();
+    milan.declare_rome();
+    until("the settings count", || {
+        folder.read("log").contains("have changed")
+    });
+    thread::sleep(Duration::from_millis(500));
+    assert_eq!(milan.writes().len(), before, "an answer came");
+    milan.set(&json!({ "apiServer": "https://milan.example:7443" }));
+    until("the next settings count, too", || {
+        folder.read("log").matches("have changed").count() == 2
+    });
+    let took = running.stop();
+    assert!(took < Duration::from_secs(15), "{took:?}");
+}
+
+#[test]
+fn a_trial_on_two_clusters_writes_nothing() {
+    let folder = Folder::new();
+    let (rome, milan) = (
+        Cluster::start(&folder, "rome"),
+        Cluster::start(&folder, "milan"),
+    );
+    // The first command makes the keys of a cluster.
+    for cluster in ["rome", "milan"] {
+        folder.ok(&format!(
+            "create nonce --kubeconfig {cluster} --remote-cluster-id turin"
+        ));
+    }
+    let before = (rome.writes(), milan.writes());
+    let run = folder.run("authenticate --kubeconfig rome --remote-kubeconfig milan --dry-run");
+    assert_eq!(run.code, 4, "{run:?}");
+    assert!(
+        run.err
+            .contains("the trial ends here: the cluster's signer"),
+        "{run:?}"
+    );
+    assert!(
+        run.err.contains("Nothing was changed (--dry-run)."),
+        "{run:?}"
+    );
+    for line in [
+        "+kind: Tenant",
+        "+kind: CertificateSigningRequest",
+        "+  nonce: <",
+        "+  signedNonce: <",
+    ] {
+        assert!(run.out.contains(line), "{line}: {}", run.out);
+    }
+    // Each difference names its cluster.
+    for header in [
+        "+++ the cluster of --kubeconfig rome: ConfigMap liqo/liqo-auth-settings\n",
+        "+++ the cluster of --kubeconfig milan: Tenant liqo-tenant-rome/rome\n",
+        "+++ the cluster of --kubeconfig rome: Secret liqo-tenant-milan/liqo-signed-nonce\n",
+    ] {
+        assert!(run.out.contains(header), "{header}: {}", run.out);
+    }
+    assert!(!run.out.contains("PRIVATE KEY"), "{}", run.out);
+    assert_eq!((rome.writes(), milan.writes()), before);
+}
+
+/// The CA belongs to the URL: with another URL, the kubeconfig's CA counts no more.
+#[test]
+fn the_settings_of_a_cluster_keep_the_ca_of_a_new_url() {
+    let folder = Folder::new();
+    let milan = Cluster::start(&folder, "milan");
+    folder.ok("create nonce --kubeconfig milan --remote-cluster-id rome");
+    let made = Command::new("openssl")
+        .args([
+            "req", "-x509", "-newkey", "ed25519", "-nodes", "-subj", "/CN=ca",
+        ])
+        .args(["-keyout", "ca.key", "-out", "ca.crt"])
+        .args(["-addext", "basicConstraints=critical,CA:TRUE"])
+        .current_dir(folder.path("."))
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let settings = || {
+        let config_map = milan.named("configmaps", "liqo-auth-settings").remove(0);
+        config_map["data"]["settings.yaml"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    folder.ok("set api-server https://new.example:6443 --ca ca.crt --kubeconfig milan");
+    let said = settings();
+    assert!(
+        said.contains("apiServer: https://new.example:6443"),
+        "{said}"
+    );
+    assert!(said.contains("apiServerCA: "), "{said}");
+    folder.ok("set renewal by-hand --remote-cluster-id turin --kubeconfig milan");
+    let said = settings();
+    assert!(
+        said.contains("renewal: byHand") && said.contains("apiServerCA: "),
+        "{said}"
+    );
+    folder.ok("set ca --default --kubeconfig milan");
+    assert!(!settings().contains("apiServerCA"));
+}
