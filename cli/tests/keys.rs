@@ -133,6 +133,7 @@ fn a_key_that_nobody_signed_is_refused_by_the_provider() {
 #[test]
 fn a_trial_shows_no_key_and_a_wrong_provider_is_refused() {
     let folder = Folder::with_homes();
+    folder.ok(AUTHENTICATE);
     let before = folder.snapshot();
     let shown = folder.ok(&format!("{ROTATE} --dry-run"));
     assert!(shown.contains("+  privateKey: <"), "{shown}");
@@ -140,4 +141,30 @@ fn a_trial_shows_no_key_and_a_wrong_provider_is_refused() {
     let own = "rotate key --home cl-consumer --remote-cluster-id cl-consumer";
     let said = folder.refused(own, "", 2);
     assert!(said.contains("name the other cluster"), "{said}");
+}
+
+/// A provider that knew a key keeps it after the end. A key that nothing signs would keep this
+/// cluster out.
+#[test]
+fn only_a_key_that_a_provider_knows_is_replaced() {
+    let folder = Folder::with_homes();
+    folder.refused(ROTATE, "", 4);
+    folder.ok(AUTHENTICATE);
+    let said = folder.refused(
+        "rotate key --home cl-provider --remote-cluster-id cl-consumer",
+        "",
+        4,
+    );
+    assert!(
+        said.contains("cl-consumer knows no key of cl-provider"),
+        "{said}"
+    );
+    folder.ok(ROTATE);
+    folder.ok(AUTHENTICATE);
+    let known = known_key(&folder);
+    folder.ok("unauthenticate --home cl-consumer --remote-home cl-provider");
+    folder.refused(ROTATE, "", 4);
+    folder.ok("create nonce --home cl-provider --remote-cluster-id cl-consumer");
+    folder.ok(AUTHENTICATE);
+    assert_eq!(known_key(&folder), known);
 }

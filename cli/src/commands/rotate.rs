@@ -6,9 +6,8 @@ use crate::{
     arguments::RotateKey,
     context::Context,
     failure::{Failure, Result},
-    home::{Home, Use},
+    home::Use,
     output::program,
-    overview::{self, Role},
     provider_side::check_other,
 };
 
@@ -16,6 +15,12 @@ pub(super) fn key(context: &Context, arguments: &RotateKey) -> Result<()> {
     let provider = &arguments.remote_cluster_id;
     let mut home = context.open(Use::Write)?;
     check_other(&home, provider)?;
+    if !home.is_known_to(provider) {
+        return Err(Failure::waiting(format!(
+            "{provider} knows no key of {}, and nothing was changed: only a consumer that has authenticated with a provider replaces the key towards it",
+            home.cluster_id()
+        )));
+    }
     let earlier = home.key_towards(provider)?;
     let algorithm = arguments.key_algorithm.map_or_else(
         || earlier.public_key().algorithm(),
@@ -39,17 +44,15 @@ pub(super) fn key(context: &Context, arguments: &RotateKey) -> Result<()> {
         text.push_str(&context.printer.field("Signed by", &known));
     }
     context.printer.result(&text)?;
-    if own.predecessor.is_some() && is_peer(&home, arguments) {
-        let options = home.site().options();
-        context.printer.message(&format!(
-            "{provider} takes the new key with its next nonce. Until then, the earlier key stays in use. With access to both clusters: {program} authenticate {options} --remote-home DIR. By hand, on {provider}: {program} create nonce --remote-cluster-id {} --replace",
-            home.cluster_id(),
-            program = program(),
-        ));
-    }
+    let options = home.site().options();
+    context.printer.message(&format!(
+        "{provider} takes the new key with its next nonce. Until then, the earlier key stays in use. With access to both clusters: {program} authenticate {options} --remote-home DIR",
+        program = program(),
+    ));
+    context.printer.message(&format!(
+        "By hand, on {provider}: {} create nonce --remote-cluster-id {} --replace",
+        program(),
+        home.cluster_id(),
+    ));
     Ok(())
-}
-
-fn is_peer(home: &Home, arguments: &RotateKey) -> bool {
-    overview::peers(home).contains(&(arguments.remote_cluster_id.clone(), Role::Provider))
 }

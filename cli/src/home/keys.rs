@@ -166,7 +166,7 @@ impl Home {
     }
 
     /// Whether a provider may know a key of this cluster: a nonce of it was signed.
-    fn is_known_to(&self, provider: &ClusterId) -> bool {
+    pub(crate) fn is_known_to(&self, provider: &ClusterId) -> bool {
         self.all::<Secret>().any(|secret| {
             let peer = secret.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
             secret.metadata.name == names::SIGNED_NONCE_SECRET
