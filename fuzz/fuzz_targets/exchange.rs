@@ -12,19 +12,19 @@ use liqo_auth::{
     model::{Secret, names},
     policy::Policy,
 };
-use liqo_auth_fuzz::{draw, occurrences};
+use liqo_auth_fuzz::{forgery, occurrences};
 use liqo_auth_rehearsal::{ALL, Occurrence, Rehearsal};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((head, bytes)) = bytes.split_first_chunk::<18>() else {
         return;
     };
-    let [choice, number, forgery @ ..] = head;
+    let [choice, number, seed @ ..] = head;
     let (before, after) = bytes.split_at(bytes.len().min(usize::from(*number)));
     let mut rehearsal = Rehearsal::new(7).expect("the rehearsal's own keys are valid");
     play(&mut rehearsal, before);
     let is_forged = choice & 1 == 1;
-    if is_forged && let Some(message) = draw(&rehearsal.forgeries(), forgery.as_slice()) {
+    if is_forged && let Some(message) = forgery(&rehearsal, seed) {
         let number = rehearsal.messages.len();
         rehearsal.messages.push(message);
         let event = Occurrence::Deliver {

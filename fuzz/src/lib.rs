@@ -4,14 +4,15 @@
 use std::sync::OnceLock;
 
 use liqo_auth::{
+    Machine,
     crypto::{Entropy, Nonce},
-    machine::{Env, Message, MessageBody},
-    model::{Object, manifest},
+    machine::{Env, Message, MessageBody, Objects},
+    model::{Bytes, Object, manifest},
     policy::{Limits, Policy},
 };
 use liqo_auth_rehearsal::{ALL, Occurrence, Rehearsal};
 use proptest::{
-    strategy::{Strategy, ValueTree},
+    strategy::{BoxedStrategy, Strategy, ValueTree},
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
 
@@ -32,10 +33,11 @@ pub fn draw<T: core::fmt::Debug>(strategy: &impl Strategy<Value = T>, bytes: &[u
     Some(strategy.new_tree(&mut runner).ok()?.current())
 }
 
-/// The events of an exchange, three bytes for each.
+/// The events of an exchange, three bytes for each, and at most twelve: as many as an
+/// exchange without faults needs, twice.
 pub fn occurrences(bytes: &[u8]) -> impl Iterator<Item = Occurrence> {
     let (events, _) = bytes.as_chunks();
-    events.iter().take(32).map(|&[kind, effects, number]| {
+    events.iter().take(12).map(|&[kind, effects, number]| {
         // Most steps are carried out as a whole.
         let effects = match effects {
             0..4 => effects.into(),
@@ -56,6 +58,50 @@ pub fn occurrences(bytes: &[u8]) -> impl Iterator<Item = Occurrence> {
             },
         }
     })
+}
+
+/// A forged message for this exchange.
+///
+/// The strategy is made once, because compiling its regular expressions takes a
+/// thousand times longer than drawing from it. It signs the nonce of [`awaiting`]. An
+/// exchange of the same seed has the same keys, but may have another nonce, and then
+/// the signature is made for that nonce.
+pub fn forgery(rehearsal: &Rehearsal, bytes: &[u8]) -> Option<Message> {
+    thread_local! {
+        static FORGERIES: BoxedStrategy<Message> = awaiting().forgeries();
+        static SIGNATURE: Bytes = signature(awaiting(), nonce());
+    }
+    let mut message = FORGERIES.with(|forgeries| draw(forgeries, bytes))?;
+    if let MessageBody::Tenant(tenant) = &mut message.body
+        && SIGNATURE.with(|signature| tenant.spec.signature == *signature)
+    {
+        let nonce = rehearsal.messages.iter().rev().find_map(sent_nonce);
+        tenant.spec.signature = nonce
+            .map(|nonce| signature(rehearsal, nonce))
+            .unwrap_or_default();
+    }
+    Some(message)
+}
+
+/// The consumer's signature of a nonce. Empty if it refuses to sign.
+fn signature(rehearsal: &Rehearsal, nonce: &Nonce) -> Bytes {
+    let (provider, consumer) = (rehearsal.provider.cluster_id(), &rehearsal.consumer);
+    let message = Message::new(provider, consumer.cluster_id(), nonce.clone());
+    let nothing = Objects::new();
+    let step = consumer.receive(&nothing.view(provider), message, env());
+    let sent = step.into_iter().flat_map(|step| step.outbox);
+    let signatures = sent.filter_map(|message| match message.body {
+        MessageBody::Tenant(tenant) => Some(tenant.spec.signature),
+        _ => None,
+    });
+    signatures.last().unwrap_or_default()
+}
+
+fn sent_nonce(message: &Message) -> Option<&Nonce> {
+    match &message.body {
+        MessageBody::Nonce(nonce) => Some(nonce),
+        _ => None,
+    }
 }
 
 /// The objects in the bytes, if the bytes are a manifest.
