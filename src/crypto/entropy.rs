@@ -116,6 +116,14 @@ mod tests {
     }
 
     #[test]
+    fn each_drawing_gives_other_bytes() {
+        let mut rng = getrandom::SysRng;
+        let [one, other] = [(); 2].map(|()| Entropy::draw(&mut rng).unwrap().0);
+        assert_ne!(one, other);
+        assert_ne!(one, [0; 32]);
+    }
+
+    #[test]
     fn the_key_is_used_as_hmac_uses_it() {
         let mut ours = keyed(&[3; 32]);
         let mut theirs = <Hmac<Sha256> as KeyInit>::new_from_slice(&[3; 32]).unwrap();

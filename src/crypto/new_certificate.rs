@@ -125,3 +125,22 @@ const AUTHORITY_KEY_IDENTIFIER: u8 = 35;
 const EXTENDED_KEY_USAGE: u8 = 37;
 /// id-kp-clientAuth, 1.3.6.1.5.5.7.3.2.
 const CLIENT_AUTHENTICATION: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 2];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_year_has_two_digits_from_1950_to_2049() {
+        for (text, tag, digits) in [
+            ("1949-12-31T23:59:59Z", GENERALIZED_TIME, "19491231235959Z"),
+            ("1950-01-01T00:00:00Z", UTC_TIME, "500101000000Z"),
+            ("1999-12-31T23:59:59Z", UTC_TIME, "991231235959Z"),
+            ("2049-12-31T23:59:59Z", UTC_TIME, "491231235959Z"),
+            ("2050-01-01T00:00:00Z", GENERALIZED_TIME, "20500101000000Z"),
+        ] {
+            let expected = element(tag, &[digits.as_bytes()]);
+            assert_eq!(time(text.parse().unwrap()), expected, "{text}");
+        }
+    }
+}

@@ -257,6 +257,19 @@ mod tests {
     }
 
     #[test]
+    fn bytes_with_few_values_are_drawn_again() {
+        let nonce = Nonce::build(|counter| match counter {
+            0 => [7; LENGTH],
+            1 => core::array::from_fn(|index| u8::try_from(index % 15).unwrap()),
+            2 => core::array::from_fn(|index| u8::try_from(index % 16).unwrap()),
+            _ => panic!("16 values are enough"),
+        });
+        let expected: [u8; LENGTH] =
+            core::array::from_fn(|index| u8::try_from(index % 16).unwrap());
+        assert_eq!(nonce.as_str(), STANDARD.encode(expected));
+    }
+
+    #[test]
     fn other_forms_are_compatible_only() {
         use NonceError::*;
         let bytes: Vec<u8> = (0..96).map(|n: u8| n.wrapping_mul(37) ^ 0xfb).collect();

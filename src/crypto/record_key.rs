@@ -170,6 +170,14 @@ mod tests {
     }
 
     #[test]
+    fn each_drawing_gives_another_key() {
+        let mut rng = getrandom::SysRng;
+        let [one, other] = [(); 2].map(|()| *RecordKey::draw(&mut rng).unwrap().as_bytes());
+        assert_ne!(one, other);
+        assert_ne!(one, [0; 32]);
+    }
+
+    #[test]
     fn a_wiped_key_recognises_nothing_of_before() {
         let mut key = RecordKey::new([2; 32])
             .unwrap()

@@ -49,6 +49,17 @@ fn sizes_are_checked_first() {
 }
 
 #[test]
+fn requests_of_other_names_or_keys_differ() {
+    let made = |consumer: &str, seed| {
+        let csr = Csr::make(&subject(consumer), &key(seed));
+        csr.unwrap().at_once().unwrap()
+    };
+    assert_eq!(made("cl-consumer", 1), made("cl-consumer", 1));
+    assert_ne!(made("cl-consumer", 1), made("cl-other", 1));
+    assert_ne!(made("cl-consumer", 1), made("cl-consumer", 2));
+}
+
+#[test]
 fn nothing_follows_the_signature() {
     let (subject, key) = (subject("cl-consumer"), key(1));
     let csr = Csr::make(&subject, &key).unwrap().at_once().unwrap();

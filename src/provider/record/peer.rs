@@ -294,6 +294,26 @@ mod tests {
         assert!(!record.has_used(&other));
     }
 
+    #[test]
+    fn a_used_nonce_is_forgotten_when_it_has_expired() {
+        let [old, other, new] =
+            [1, 2, 3].map(|seed| Nonce::random(&Entropy::from_bytes([seed; 32])));
+        let mut record = Record::new(None, Timestamp::EPOCH);
+        for (nonce, until) in [(&old, Some(10)), (&other, None)] {
+            record.used.push(NonceMark {
+                digest: Bytes::from(nonce.bytes_digest().as_slice()),
+                until,
+            });
+        }
+        let [before, at_end] = [9, 10].map(|unix| Timestamp::from_unix(unix).unwrap());
+        record.use_up(&new, before);
+        assert!(record.has_used(&old) && record.has_used(&other) && record.has_used(&new));
+        record.use_up(&new, at_end);
+        assert!(!record.has_used(&old));
+        // Nobody knows when this one expires.
+        assert!(record.has_used(&other) && record.has_used(&new));
+    }
+
     /// Earlier versions hold only the mark of the nonce on offer.
     #[test]
     fn an_offer_without_its_nonce_is_read() {

@@ -232,6 +232,20 @@ fn the_key_of_a_deleted_slice_awaits_revocation() {
     assert_eq!(pool.records(), [""; 0]);
 }
 
+/// The peer can write its slice so that nobody can read it. The slice is still there.
+#[test]
+fn the_key_of_an_unreadable_slice_does_not_await_revocation() {
+    let iam = Arc::new(Iam::default());
+    let mut pool = pool(&iam);
+    pool.bring(replica("mypool")).settle();
+    let mut spoilt = Object::from(pool.slice("mypool").unwrap().clone()).to_value();
+    spoilt["spec"] = 7.into();
+    let spoilt = Object::from_value(spoilt);
+    assert!(spoilt.as_unreadable().is_some());
+    pool.at_provider.insert(spoilt);
+    assert_eq!(awaited_revocations(&pool.reconcile()), [""; 0]);
+}
+
 /// A step has one effect on the peer's record. That effect records all keys.
 #[test]
 fn keys_of_slices_that_are_made_at_once_are_all_recorded() {

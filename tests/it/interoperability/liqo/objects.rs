@@ -84,6 +84,10 @@ fn an_exchange_by_liqo_is_complete_for_both_of_our_sides() {
         let mut identity = liqo.identity.clone();
         without_padding(&mut identity.spec.auth_params.ca);
         assert_eq!(issued.identity(None).spec, identity.spec);
+        assert_eq!(issued.identity(None).metadata.namespace, "");
+        let namespace = "liqo-tenant-elsewhere".parse().unwrap();
+        let there = issued.identity(Some(&namespace));
+        assert_eq!(there.metadata.namespace, "liqo-tenant-elsewhere");
         assert_eq!(&issued.tenant.public_key, liqo.consumer_key.public_key());
         let until = liqo.certificate().leaf().not_after;
         assert_eq!(issued.credential.shown.valid_until(), Some(until));

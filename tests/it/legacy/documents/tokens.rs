@@ -4,6 +4,7 @@ use liqo_auth::{
     crypto::Entropy,
     error::{Fault, PolicyRefusal},
     legacy::{AuthToken, ForeignSettings, HomeClusterSettings, Outcome, TokenProtocol},
+    machine::Objects,
     model::{AuthStatus, Resource, Secret, names},
 };
 
@@ -262,14 +263,24 @@ fn the_origin_token_is_valid_for_its_peer_only() {
             ..ForeignSettings::default()
         },
     );
-    for (peer, is_let_in) in [(FOREIGN, true), ("cl-other", false)] {
-        let request = post(&body(peer, &key(4), given));
+    let is_let_in = |at_home: &Objects, peer: &str, token: &str| {
+        let request = post(&body(peer, &key(4), token));
         let liqo_auth::legacy::Reading::Identity(request) = server.read(&request) else {
             panic!("unreadable");
         };
-        let view = pair.at_home.view(&request.peer);
+        let view = at_home.view(&request.peer);
         let answer = server.handle(&view, &request, env()).unwrap();
-        let is_wrong = matches!(answer.outcome, Some(Outcome::WrongToken { .. }));
-        assert_eq!(is_wrong, !is_let_in, "{peer}");
-    }
+        !matches!(answer.outcome, Some(Outcome::WrongToken { .. }))
+    };
+    assert!(is_let_in(&pair.at_home, FOREIGN, given));
+    assert!(!is_let_in(&pair.at_home, "cl-other", given));
+    let other = AuthToken::make(&Entropy::from_bytes([5; 32]));
+    assert!(!is_let_in(&pair.at_home, FOREIGN, other.expose()));
+
+    // Somebody else has written the Secret: it has no seal.
+    let name = format!("liqo-auth-origin-token-{FOREIGN}");
+    let mut planted = pair.at_home.get::<Secret>("liqo", &name).unwrap().clone();
+    planted.data.remove("seal").unwrap();
+    pair.at_home.insert(planted.into());
+    assert!(!is_let_in(&pair.at_home, FOREIGN, given));
 }
