@@ -270,16 +270,31 @@ impl Rehearsal {
     pub fn settle(&mut self) -> Result<(), Error> {
         *lock(&self.signer.answers) = true;
         self.rests = false;
+        let mut delivered = Vec::new();
         // An exchange takes a few rounds. More rounds mean a loop.
         for _ in 0..16 {
             let before = (self.at_provider.clone(), self.at_consumer.clone());
+            let is_unchanged = |now: &Self| {
+                let (at_provider, at_consumer) = &before;
+                *at_provider == now.at_provider && *at_consumer == now.at_consumer
+            };
             self.play(Occurrence::Provider { effects: ALL })?;
             self.play(Occurrence::Consumer { effects: ALL })?;
             for message in self.last_of_each_kind() {
-                self.deliver(message, ALL)?;
+                if !delivered.contains(&message) {
+                    self.deliver(message.clone(), ALL)?;
+                    delivered.push(message);
+                }
             }
             self.replicate(ALL)?;
-            if before == (self.at_provider.clone(), self.at_consumer.clone()) {
+            if !is_unchanged(self) {
+                continue;
+            }
+            // A side may take a message that it did not take earlier.
+            for message in self.last_of_each_kind() {
+                self.deliver(message, ALL)?;
+            }
+            if is_unchanged(self) {
                 self.rests = true;
                 break;
             }
