@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 use super::{
     Algorithm, Answer, BoxError, ClientKey, DerError, Entropy, KeyError, Payload, PemError,
     PublicKey, Signature, SignatureScheme, SigningKey,
-    der::{DottedOid, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, element, single},
+    der::{DottedOid, INTEGER, OBJECT_IDENTIFIER, Reader, SEQUENCE, single},
     ed25519, pem_block,
     public_key::{EC_OID, ED25519_OID, RSA_OID, ecdsa_curve},
     signing_key::Signer,
@@ -176,12 +176,7 @@ impl KeyPair {
         if key.verifying_key().as_bytes().last() == Some(&0) {
             return None;
         }
-        // RFC 8410 section 7, version 1 without the public key, as Go writes it.
-        let inner = Zeroizing::new(element(OCTET_STRING, &[seed]));
-        let outer = Zeroizing::new(element(OCTET_STRING, &[&inner]));
-        let oid = element(OBJECT_IDENTIFIER, &[ED25519_OID]);
-        let identifier = element(SEQUENCE, &[&oid]);
-        let der = Zeroizing::new(element(SEQUENCE, &[&[INTEGER, 1, 0], &identifier, &outer]));
+        let der = Zeroizing::new([ED25519_PKCS8_PREFIX, seed].concat());
         Self::of_ed25519(&key, write(&der).ok()?).ok()
     }
 
@@ -252,6 +247,11 @@ impl Signer for aws_lc_rs::signature::Ed25519KeyPair {
     }
 }
 
+/// An Ed25519 key in PKCS#8 up to its 32 bytes: RFC 8410 section 7, version 1 without
+/// the public key, as Go writes it.
+const ED25519_PKCS8_PREFIX: &[u8] = &[
+    0x30, 46, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 34, 4, 32,
+];
 const LABEL: &str = "PRIVATE KEY";
 /// An RSA key of 4096 bits has 3,272 bytes of PEM.
 const LONGEST: usize = 8 * 1024;

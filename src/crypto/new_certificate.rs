@@ -59,15 +59,10 @@ impl NewCertificate<'_> {
 /// `kubernetes.io/kube-apiserver-client`. The identifier is that of the authority's
 /// key.
 pub(super) fn of_client(authority: Option<&[u8]>) -> Vec<Vec<u8>> {
-    let client_authentication = element(OBJECT_IDENTIFIER, &[CLIENT_AUTHENTICATION]);
     let mut extensions = vec![
         // digitalSignature and keyEncipherment.
         extension(KEY_USAGE, true, &[BIT_STRING, 2, 5, 0xa0]),
-        extension(
-            EXTENDED_KEY_USAGE,
-            false,
-            &element(SEQUENCE, &[&client_authentication]),
-        ),
+        extension(EXTENDED_KEY_USAGE, false, CLIENT_AUTHENTICATION),
         extension(BASIC_CONSTRAINTS, true, &element(SEQUENCE, &[])),
     ];
     if let Some(identifier) = authority {
@@ -80,14 +75,11 @@ pub(super) fn of_client(authority: Option<&[u8]>) -> Vec<Vec<u8>> {
 /// The extensions of an authority's own certificate.
 pub(super) fn of_authority(key_identifier: &[u8]) -> Vec<Vec<u8>> {
     let is_authority = element(SEQUENCE, &[&element(BOOLEAN, &[&[0xff]])]);
+    let identifier = element(OCTET_STRING, &[key_identifier]);
     vec![
         // digitalSignature, keyCertSign and cRLSign.
         extension(KEY_USAGE, true, &[BIT_STRING, 2, 1, 0x86]),
-        extension(
-            SUBJECT_KEY_IDENTIFIER,
-            false,
-            &element(OCTET_STRING, &[key_identifier]),
-        ),
+        extension(SUBJECT_KEY_IDENTIFIER, false, &identifier),
         extension(BASIC_CONSTRAINTS, true, &is_authority),
     ]
 }
@@ -95,15 +87,12 @@ pub(super) fn of_authority(key_identifier: &[u8]) -> Vec<Vec<u8>> {
 /// An extension of id-ce (2.5.29).
 pub(super) fn extension(kind: u8, is_critical: bool, value: &[u8]) -> Vec<u8> {
     let kind = element(OBJECT_IDENTIFIER, &[&[0x55, 0x1d, kind]]);
-    let critical: &[u8] = if is_critical {
-        &[BOOLEAN, 1, 0xff]
-    } else {
-        &[]
+    let critical: &[u8] = match is_critical {
+        true => &[BOOLEAN, 1, 0xff],
+        false => &[],
     };
-    element(
-        SEQUENCE,
-        &[&kind, critical, &element(OCTET_STRING, &[value])],
-    )
+    let value = element(OCTET_STRING, &[value]);
+    element(SEQUENCE, &[&kind, critical, &value])
 }
 
 /// UTCTime from 1950 to 2049, GeneralizedTime otherwise (RFC 5280 section 4.1.2.5).
@@ -123,8 +112,8 @@ const KEY_USAGE: u8 = 15;
 const BASIC_CONSTRAINTS: u8 = 19;
 const AUTHORITY_KEY_IDENTIFIER: u8 = 35;
 const EXTENDED_KEY_USAGE: u8 = 37;
-/// id-kp-clientAuth, 1.3.6.1.5.5.7.3.2.
-const CLIENT_AUTHENTICATION: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 2];
+/// A list with id-kp-clientAuth, 1.3.6.1.5.5.7.3.2.
+const CLIENT_AUTHENTICATION: &[u8] = &[SEQUENCE, 10, 6, 8, 0x2b, 6, 1, 5, 5, 7, 3, 2];
 
 #[cfg(test)]
 mod tests {

@@ -82,13 +82,12 @@ impl RecordKey {
     /// The error of the generator.
     pub fn draw<R: TryCryptoRng + ?Sized>(rng: &mut R) -> Result<Self, R::Error> {
         let mut bytes = Zeroizing::new([0; 32]);
-        while *bytes == [0; 32] {
+        loop {
             rng.try_fill_bytes(&mut *bytes)?;
+            if let Ok(key) = Self::new(*bytes) {
+                return Ok(key);
+            }
         }
-        Ok(Self {
-            current: MacKey::new(*bytes),
-            predecessors: Vec::new(),
-        })
     }
 
     /// The key's bytes, to be stored as a secret.

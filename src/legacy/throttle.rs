@@ -47,17 +47,9 @@ impl Throttle {
         now: Timestamp,
         limits: &Limits,
     ) -> Duration {
-        let is_guess = |outcome: &Outcome| {
-            matches!(
-                outcome,
-                Outcome::WrongToken {
-                    is_empty: false,
-                    ..
-                }
-            )
-        };
-        if !outcome.is_some_and(is_guess) {
-            return Duration::ZERO;
+        match outcome {
+            Some(Outcome::WrongToken { is_empty, .. }) if !is_empty => {}
+            _ => return Duration::ZERO,
         }
         let longest = limits.wrong_token_longest_delay;
         let quiet = self.since.map_or(Duration::ZERO, |since| now.since(since));

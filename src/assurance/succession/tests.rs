@@ -1,4 +1,3 @@
-
 use super::*;
 use crate::crypto::{Entropy, KeyPair, SignatureError, SigningKey};
 

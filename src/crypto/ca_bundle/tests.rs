@@ -1,4 +1,3 @@
-
 use super::*;
 use crate::crypto::{Authority, Entropy, PemError, certificate::LABEL, pem_block};
 

@@ -1,4 +1,3 @@
-
 use curve25519_dalek::{
     constants::{ED25519_BASEPOINT_POINT, EIGHT_TORSION},
     edwards::CompressedEdwardsY,

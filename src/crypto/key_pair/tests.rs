@@ -3,6 +3,7 @@ use core::convert::Infallible;
 use rand_core::{TryCryptoRng, TryRng};
 
 use super::*;
+use crate::crypto::der::{OCTET_STRING, element};
 use crate::crypto::{Nonce, Purpose};
 
 /// A random number generator that only counts, which suffices for a test.

@@ -1,4 +1,3 @@
-
 use super::*;
 
 fn both(text: &[u8]) -> (Result<(), NonceError>, Result<(), NonceError>) {

@@ -1,4 +1,3 @@
-
 use super::*;
 use crate::{crypto::KeyPair, crypto::SigningKey, policy::Policy};
 

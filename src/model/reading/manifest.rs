@@ -415,31 +415,22 @@ fn object(mut value: Value, defect: Option<Defect>, limits: &Limits) -> Object {
 
 /// Splits a text at its lines of `---`.
 fn documents(text: &str) -> Vec<Document<'_>> {
+    let document = |start: usize, end: usize, line| Document {
+        text: text.get(start..end).unwrap_or_default(),
+        line,
+    };
     let mut documents = Vec::new();
-    let (mut rest, mut line) = (text, 0);
-    loop {
-        let mut length = 0;
-        let mut lines = 0;
-        let mut found = None;
-        for content in rest.split_inclusive('\n') {
-            lines += 1;
-            if is_separator(content) {
-                found = Some(length + content.len());
-                break;
-            }
-            length += content.len();
+    let (mut start, mut end, mut first_line) = (0, 0, 0);
+    for (line, content) in text.split_inclusive('\n').enumerate() {
+        let after = end + content.len();
+        if is_separator(content) {
+            documents.push(document(start, end, first_line));
+            (start, first_line) = (after, line + 1);
         }
-        // Both positions are ends of lines, so the text can be split there.
-        documents.push(Document {
-            text: rest.get(..length).unwrap_or_default(),
-            line,
-        });
-        line += lines;
-        match found.and_then(|after| rest.get(after..)) {
-            Some(after) => rest = after,
-            None => return documents,
-        }
+        end = after;
     }
+    documents.push(document(start, end, first_line));
+    documents
 }
 
 fn is_separator(line: &str) -> bool {

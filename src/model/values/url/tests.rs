@@ -1,4 +1,3 @@
-
 use super::*;
 
 fn api_server(text: &str) -> Result<String, UrlError> {
