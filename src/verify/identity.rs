@@ -266,12 +266,8 @@ impl Check<'_> {
     }
 
     fn certificate(&self) -> Result<CertificateChain, Error> {
-        let wrong = |error| {
-            self.wrong(
-                "spec.authParams.signedCRT",
-                PeerMisbehaved::Certificate(error),
-            )
-        };
+        let field = "spec.authParams.signedCRT";
+        let wrong = |error| self.wrong(field, PeerMisbehaved::Certificate(error));
         let pem = self.auth_params.signed_crt.as_slice();
         let chain = CertificateChain::from_pem(pem, self.policy).map_err(wrong)?;
         let IdentityExpectation {

@@ -1,7 +1,7 @@
 //! The nonce that a consumer signs (rule 8).
 
 use crate::{
-    crypto::Nonce,
+    crypto::{Nonce, StructuredNonce},
     error::{CommitmentFault, Error, Fault, PeerIncompatible, PeerMisbehaved},
     model::{ClusterId, ObjectRef, Timestamp},
     policy::Policy,
@@ -59,24 +59,21 @@ pub(crate) fn nonce_at(
     object: Option<ObjectRef>,
 ) -> Result<Nonce, Error> {
     let at = |fault: Fault| Error::new(fault, object.clone(), "data.nonce");
-    let uncommitted = PeerMisbehaved::Commitment(CommitmentFault::Missing);
     let nonce =
         Nonce::parse(text, policy).map_err(|error| at(PeerMisbehaved::NonceForm(error).into()))?;
-    let Some(structured) = nonce.structured() else {
-        return match expectation.provider_key_known {
-            true => Err(at(uncommitted.into())),
-            false => Ok(nonce),
-        };
-    };
-    if !structured.is_for(expectation.provider, expectation.consumer) {
-        return Err(at(PeerMisbehaved::NonceForOthers.into()));
+    let structured = nonce.structured();
+    if let Some(structured) = structured {
+        if !structured.is_for(expectation.provider, expectation.consumer) {
+            return Err(at(PeerMisbehaved::NonceForOthers.into()));
+        }
+        let expires = structured.expires();
+        if expires <= expectation.now {
+            return Err(at(PeerIncompatible::NonceExpired { at: expires }.into()));
+        }
     }
-    let expires = structured.expires();
-    if expires <= expectation.now {
-        return Err(at(PeerIncompatible::NonceExpired { at: expires }.into()));
-    }
-    if expectation.provider_key_known && !structured.commits() {
-        return Err(at(uncommitted.into()));
+    if expectation.provider_key_known && !structured.is_some_and(StructuredNonce::commits) {
+        let fault = PeerMisbehaved::Commitment(CommitmentFault::Missing);
+        return Err(at(fault.into()));
     }
     Ok(nonce)
 }

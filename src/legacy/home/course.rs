@@ -29,7 +29,10 @@ impl Look<'_> {
             return Ok(Phase::Ending);
         }
         if let Some(secret) = observed.identity {
-            return Ok(Phase::Accepted(AcceptedIdentity::new(secret)));
+            return Ok(Phase::Accepted(AcceptedIdentity {
+                kubeconfig_secret: secret.id(),
+                kubeconfig: secret.get(names::KUBECONFIG).unwrap_or_default().into(),
+            }));
         }
         let with_token = observed.remote_token.is_some();
         match cluster.status.auth_status() {

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::look::{Look, Plan};
-use crate::model::{AuthStatus, Hex, ObjectRef, Resource, Secret, SecretBytes, names};
+use crate::model::{AuthStatus, Hex, ObjectRef, Secret, SecretBytes, names};
 
 /// A stored identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,15 +13,6 @@ pub struct AcceptedIdentity {
     pub kubeconfig_secret: ObjectRef,
     /// The text of the kubeconfig.
     pub kubeconfig: SecretBytes,
-}
-
-impl AcceptedIdentity {
-    pub(super) fn new(secret: &Secret) -> Self {
-        Self {
-            kubeconfig_secret: secret.id(),
-            kubeconfig: secret.get(names::KUBECONFIG).unwrap_or_default().into(),
-        }
-    }
 }
 
 impl Look<'_> {
