@@ -34,7 +34,7 @@ mod rsa {
     }
 
     /// A new key in PKCS#8.
-    pub(in crate::crypto) fn generate_rsa(bits: u32) -> Result<Zeroizing<Vec<u8>>, KeyPairError> {
+    pub(crate) fn generate_rsa(bits: u32) -> Result<Zeroizing<Vec<u8>>, KeyPairError> {
         let size = match bits {
             3072 => KeySize::Rsa3072,
             4096 => KeySize::Rsa4096,
@@ -93,15 +93,13 @@ mod ecdsa {
     }
 
     /// A new key in PKCS#8.
-    pub(in crate::crypto) fn generate_ecdsa(
-        algorithm: Algorithm,
-    ) -> Result<Zeroizing<Vec<u8>>, KeyPairError> {
+    pub(crate) fn generate_ecdsa(algorithm: Algorithm) -> Result<Zeroizing<Vec<u8>>, KeyPairError> {
         let key = EcdsaKeyPair::generate(signing(algorithm)).map_err(|_| KeyPairError::Random)?;
         let der = key.to_pkcs8v1().map_err(|_| KeyPairError::Random)?;
         Ok(Zeroizing::new(der.as_ref().to_vec()))
     }
 
-    pub(in crate::crypto) fn read_ecdsa(algorithm: Algorithm, der: &[u8]) -> Option<EcdsaKeyPair> {
+    pub(crate) fn read_ecdsa(algorithm: Algorithm, der: &[u8]) -> Option<EcdsaKeyPair> {
         EcdsaKeyPair::from_pkcs8(signing(algorithm), der).ok()
     }
 

@@ -123,12 +123,7 @@ impl Verifier for Key {
 
 /// Verifies the signature of a certificate by an `RSAPublicKey`.
 #[cfg(any(not(feature = "rsa"), test))]
-pub(in crate::crypto) fn verify_rsa(
-    key: &[u8],
-    hash: RsaHash,
-    message: &[u8],
-    signature: &[u8],
-) -> bool {
+pub(crate) fn verify_rsa(key: &[u8], hash: RsaHash, message: &[u8], signature: &[u8]) -> bool {
     Key::parse(key).is_some_and(|key| key.verifies_with(hash, message, signature))
 }
 

@@ -399,7 +399,7 @@ impl Kind {
     }
 
     /// The kind of that name in that group, in any version.
-    pub(in crate::model) fn find(api_version: &str, name: &str) -> Option<Self> {
+    pub(crate) fn find(api_version: &str, name: &str) -> Option<Self> {
         Self::ALL
             .iter()
             .copied()
@@ -407,7 +407,7 @@ impl Kind {
     }
 
     /// Whether this library reads objects of that version.
-    pub(in crate::model) fn reads(self, api_version: &str) -> bool {
+    pub(crate) fn reads(self, api_version: &str) -> bool {
         api_version == self.api_version()
             || (self.api_version() == API_VERSION && api_version == API_VERSION_ALPHA)
     }

@@ -60,11 +60,11 @@ macro_rules! sparse {
     };
 }
 
-pub(in crate::model) use api_types;
+pub(crate) use api_types;
 pub(crate) use sparse;
 
 /// Reads `null` as an absent field.
-pub(in crate::model) fn or_null<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+pub(crate) fn or_null<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de> + Default,

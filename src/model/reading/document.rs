@@ -16,7 +16,7 @@ use super::{
 use crate::policy::Limits;
 
 /// The longest document that is read, in bytes.
-pub(in crate::model) const LONGEST: usize = 256 * 1024;
+pub(crate) const LONGEST: usize = 256 * 1024;
 
 /// Why a text is not a document of the expected type. The error contains no value
 /// of the text.
@@ -61,7 +61,7 @@ pub fn read_document<T: DeserializeOwned>(text: &[u8]) -> Result<T, DocumentErro
 }
 
 /// Reads one document of at most `limit` bytes, as [`read_document`] does.
-pub(in crate::model) fn read_document_within<T: DeserializeOwned>(
+pub(crate) fn read_document_within<T: DeserializeOwned>(
     text: &[u8],
     limit: usize,
 ) -> Result<T, DocumentError> {

@@ -139,7 +139,7 @@ pub fn read(text: &[u8], limits: &Limits) -> Result<Vec<Object>, ManifestError> 
 
 /// Reads the documents of a text of at most `limit` bytes, each with the defects
 /// of its form.
-pub(in crate::model) fn read_values(
+pub(crate) fn read_values(
     text: &[u8],
     limit: usize,
     limits: &Limits,
@@ -157,7 +157,7 @@ pub(in crate::model) fn read_values(
 }
 
 /// As [`read_values`], for a text that consists only of JSON.
-pub(in crate::model) fn read_json_values(
+pub(crate) fn read_json_values(
     text: &[u8],
     limit: usize,
     limits: &Limits,

@@ -5,12 +5,12 @@ use core::fmt;
 /// A text as a YAML scalar. The scalar is plain if every reader takes it for that
 /// text. Otherwise, the scalar is quoted as in JSON, except for characters above
 /// U+FFFF: JSON writes them as surrogates, and YAML does not accept surrogates.
-pub(in crate::model) struct Scalar<'t>(pub(in crate::model) &'t str);
+pub(crate) struct Scalar<'t>(pub(in crate::model) &'t str);
 
 impl Scalar<'_> {
     /// Whether the text may be written without quotes. This check is stricter than
     /// YAML, and as strict as Liqo's writer for names and URLs.
-    pub(in crate::model) fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         let text = self.0;
         let may_begin = text.bytes().next().is_some_and(|byte| {
             byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'+' | b'_')

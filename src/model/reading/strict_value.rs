@@ -18,28 +18,28 @@ use crate::model::ObjectError;
 /// a repeated key is kept. A value that is nested too deeply is left out. If an
 /// object has too many values, only the fields that identify the object are kept
 /// from its rest.
-pub(in crate::model) struct StrictValue(RefCell<State>);
+pub(crate) struct StrictValue(RefCell<State>);
 
 /// The limits on the number of values.
 #[derive(Clone, Copy)]
-pub(in crate::model) struct Room {
+pub(crate) struct Room {
     /// The number of values that were read before.
-    pub(in crate::model) used: usize,
+    pub(crate) used: usize,
     /// The most values that one object may have.
-    pub(in crate::model) object: usize,
+    pub(crate) object: usize,
     /// Whether it is cheap to skip the rest of an object with too many values.
-    pub(in crate::model) is_skippable: bool,
+    pub(crate) is_skippable: bool,
 }
 
 /// A defect in the form of a value, with its place.
 #[derive(Clone)]
-pub(in crate::model) struct Defect {
+pub(crate) struct Defect {
     steps: Vec<Segment>,
     kind: DefectKind,
 }
 
 /// Why the reading was stopped.
-pub(in crate::model) enum Refusal {
+pub(crate) enum Refusal {
     /// The text has more values than this limit.
     Values(usize),
     /// One object has more values than this limit.
@@ -51,7 +51,7 @@ pub(in crate::model) enum Refusal {
 
 impl StrictValue {
     /// A reader with these limits.
-    pub(in crate::model) fn new(room: Room) -> Self {
+    pub(crate) fn new(room: Room) -> Self {
         Self(RefCell::new(State {
             steps: Vec::new(),
             defects: Vec::new(),
@@ -62,10 +62,7 @@ impl StrictValue {
         }))
     }
 
-    pub(in crate::model) fn read<'de, D: Deserializer<'de>>(
-        &self,
-        from: D,
-    ) -> Result<Value, D::Error> {
+    pub(crate) fn read<'de, D: Deserializer<'de>>(&self, from: D) -> Result<Value, D::Error> {
         Node {
             state: &self.0,
             depth: 0,
@@ -75,14 +72,14 @@ impl StrictValue {
     }
 
     /// What was read so far.
-    pub(in crate::model) fn finish(self) -> State {
+    pub(crate) fn finish(self) -> State {
         self.0.into_inner()
     }
 }
 
 impl Defect {
     /// The key at that level of the path.
-    pub(in crate::model) fn key(&self, level: usize) -> Option<&str> {
+    pub(crate) fn key(&self, level: usize) -> Option<&str> {
         match self.steps.get(level)? {
             Segment::Map { key } => Some(key),
             _ => None,
@@ -91,7 +88,7 @@ impl Defect {
 
     /// Returns the index of the item in `items` that has the defect, and makes the
     /// path relative to that item.
-    pub(in crate::model) fn take_item(&mut self) -> Option<usize> {
+    pub(crate) fn take_item(&mut self) -> Option<usize> {
         let [Segment::Map { key: items }, Segment::Seq { index: at }, ..] = self.steps.as_slice()
         else {
             return None;
@@ -104,7 +101,7 @@ impl Defect {
         Some(at)
     }
 
-    pub(in crate::model) fn reason(&self) -> ObjectError {
+    pub(crate) fn reason(&self) -> ObjectError {
         let path = path(&self.steps);
         match self.kind {
             DefectKind::Repeated => ObjectError::Repeated { path },
@@ -115,15 +112,15 @@ impl Defect {
 }
 
 /// The progress of the reading.
-pub(in crate::model) struct State {
+pub(crate) struct State {
     steps: Vec<Segment>,
-    pub(in crate::model) defects: Vec<Defect>,
+    pub(crate) defects: Vec<Defect>,
     /// The number of values that were read so far.
-    pub(in crate::model) values: usize,
+    pub(crate) values: usize,
     room: Room,
     /// The object that is being read.
     object: Count,
-    pub(in crate::model) refusal: Option<Refusal>,
+    pub(crate) refusal: Option<Refusal>,
 }
 
 /// The number of values of an object that were read so far.
@@ -214,7 +211,7 @@ const DEPTH: usize = 32;
 const VALUES: usize = 500_000;
 const DEFECTS: usize = 64;
 /// The deepest nesting of lists of objects.
-pub(in crate::model) const LIST_LEVELS: usize = 2;
+pub(crate) const LIST_LEVELS: usize = 2;
 /// The values beyond the limit that remain for the fields that identify an object.
 const RESERVE: usize = 256;
 

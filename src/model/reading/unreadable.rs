@@ -91,7 +91,7 @@ pub enum ObjectError {
 
 impl Unreadable {
     /// An unreadable object, with the parts of the value that are known.
-    pub(in crate::model) fn of(value: &Value, reason: ObjectError) -> Self {
+    pub(crate) fn of(value: &Value, reason: ObjectError) -> Self {
         let (api_version, kind) = (text(value.get("apiVersion")), text(value.get("kind")));
         let metadata = value.get("metadata");
         let field = |name| text(metadata.and_then(|metadata| metadata.get(name)));
@@ -133,7 +133,7 @@ impl Unreadable {
     }
 
     /// The JSON of the object, which has only its namespace and name.
-    pub(in crate::model) fn stub(&self) -> Value {
+    pub(crate) fn stub(&self) -> Value {
         json!({ "metadata": { "namespace": self.id.namespace, "name": self.id.name } })
     }
 }
@@ -176,7 +176,7 @@ impl ObjectError {
 }
 
 /// Reads a type from a value. An error contains no value.
-pub(in crate::model) fn deserialize<T: DeserializeOwned>(value: &Value) -> Result<T, ObjectError> {
+pub(crate) fn deserialize<T: DeserializeOwned>(value: &Value) -> Result<T, ObjectError> {
     // A second read finds the place of an error. A readable object is read only
     // once.
     T::deserialize(value).or_else(|_| {
@@ -185,7 +185,7 @@ pub(in crate::model) fn deserialize<T: DeserializeOwned>(value: &Value) -> Resul
 }
 
 /// A path for people, such as `metadata.ownerReferences[0].name`.
-pub(in crate::model) fn path<'s>(steps: impl IntoIterator<Item = &'s Segment>) -> String {
+pub(crate) fn path<'s>(steps: impl IntoIterator<Item = &'s Segment>) -> String {
     let mut path = String::new();
     for step in steps {
         if path.len() > LONGEST_PATH {
@@ -231,7 +231,7 @@ fn metadata_of(value: &Value) -> Metadata {
 }
 
 /// The kind of a value, if this library reads that kind and version.
-pub(in crate::model) fn kind_of(value: &Value) -> Result<Kind, ObjectError> {
+pub(crate) fn kind_of(value: &Value) -> Result<Kind, ObjectError> {
     let (Some(api_version), Some(name)) = (
         value.get("apiVersion").and_then(Value::as_str),
         value.get("kind").and_then(Value::as_str),
@@ -252,7 +252,7 @@ pub(in crate::model) fn kind_of(value: &Value) -> Result<Kind, ObjectError> {
 }
 
 /// Refuses a value that is longer than the limit in JSON, before it is decoded.
-pub(in crate::model) fn check_size(value: &Value, limit: usize) -> Result<(), ObjectError> {
+pub(crate) fn check_size(value: &Value, limit: usize) -> Result<(), ObjectError> {
     if longest(value) <= limit {
         return Ok(());
     }
@@ -275,7 +275,7 @@ fn longest(value: &Value) -> usize {
 }
 
 /// Refuses a value that holds more values than the limit, before it is decoded.
-pub(in crate::model) fn check_values(value: &Value, limit: usize) -> Result<(), ObjectError> {
+pub(crate) fn check_values(value: &Value, limit: usize) -> Result<(), ObjectError> {
     let mut left = limit;
     if spend(value, &mut left) {
         Ok(())

@@ -6,7 +6,7 @@ use serde_saphyr::{DuplicateKeyPolicy, Error, MergeKeyPolicy, Options};
 /// The options for a text within these limits. Every key reaches the visitor,
 /// which notes repeated keys. Aliases are followed up to a limit. Merge keys are
 /// refused, because readers treat them differently.
-pub(in crate::model) fn options(text: &str, limits: &Limits) -> Options {
+pub(crate) fn options(text: &str, limits: &Limits) -> Options {
     let mut options = Options::default();
     options.duplicate_keys = DuplicateKeyPolicy::LastWins;
     options.merge_keys = MergeKeyPolicy::Error;
@@ -30,7 +30,7 @@ pub(in crate::model) fn options(text: &str, limits: &Limits) -> Options {
 
 /// The kind of the error. The YAML library's own messages may show parts of the
 /// text, which may contain secrets.
-pub(in crate::model) fn reason(error: &Error) -> &'static str {
+pub(crate) fn reason(error: &Error) -> &'static str {
     match error.without_snippet() {
         Error::Eof { .. } => "the text ends too early",
         Error::MultipleDocuments { .. } => "several documents without a line of --- between them",

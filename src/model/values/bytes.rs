@@ -60,7 +60,7 @@ impl<'de> Deserialize<'de> for Bytes {
 }
 
 /// Reads base64 text into bytes that are wiped on drop.
-pub(in crate::model) struct Base64;
+pub(crate) struct Base64;
 
 impl de::Visitor<'_> for Base64 {
     type Value = Zeroizing<Vec<u8>>;

@@ -58,7 +58,7 @@ impl SecretText {
         self.0.is_empty()
     }
 
-    pub(in crate::model) fn into_bytes(self) -> SecretBytes {
+    pub(crate) fn into_bytes(self) -> SecretBytes {
         SecretBytes(Zeroizing::new(self.0.as_bytes().to_vec()))
     }
 }

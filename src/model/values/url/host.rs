@@ -7,13 +7,13 @@ use crate::model::is_dns_subdomain;
 
 /// The host of a URL: a DNS name or an address.
 #[derive(Debug)]
-pub(in crate::model) enum Host {
+pub(crate) enum Host {
     Name(String),
     Address(IpAddr),
 }
 
 impl Host {
-    pub(in crate::model) fn of(text: &str) -> Result<Self, UrlError> {
+    pub(crate) fn of(text: &str) -> Result<Self, UrlError> {
         if let Some(inside) = text.strip_prefix('[') {
             let inside = inside.strip_suffix(']').ok_or(UrlError::Host)?;
             let address = inside.parse::<Ipv6Addr>().map_err(|_| UrlError::Host)?;
@@ -37,7 +37,7 @@ impl Host {
 
     /// Whether the host is one of the in-cluster names of a cluster's own API
     /// server.
-    pub(in crate::model) fn is_own_cluster(&self) -> bool {
+    pub(crate) fn is_own_cluster(&self) -> bool {
         let Self::Name(name) = self else { return false };
         let Some(rest) = name.strip_prefix("kubernetes") else {
             return false;
@@ -50,7 +50,7 @@ impl Host {
     /// Whether the address is link-local, unspecified, multicast, broadcast or
     /// AWS's metadata address. No API server has such an address, but some clouds
     /// serve a machine's credentials there.
-    pub(in crate::model) fn is_never_an_api_server(&self) -> bool {
+    pub(crate) fn is_never_an_api_server(&self) -> bool {
         match self {
             Self::Name(_) => false,
             Self::Address(IpAddr::V4(address)) => is_never_an_api_server(*address),
