@@ -113,6 +113,44 @@ fn a_new_key_is_signed_by_the_earlier_one_and_replaces_it() {
     assert_eq!(shown_keys(&folder, "Own key"), [known_key(&folder)]);
 }
 
+/// Before the Identity comes, the consumer cannot know which key the provider has.
+#[test]
+fn a_key_under_way_is_not_replaced() {
+    let folder = Folder::with_homes();
+    let offer = |flags: &str| {
+        folder.ok(&format!(
+            "create nonce --home cl-provider --remote-cluster-id cl-consumer {flags}"
+        ));
+        let nonce = folder.ok("get nonce --home cl-provider --remote-cluster-id cl-consumer");
+        let generate =
+            "generate tenant --home cl-consumer --remote-cluster-id cl-provider --nonce -";
+        let tenant = folder.ok_with(generate, &nonce);
+        folder.ok_with("apply --home cl-provider -f -", &tenant);
+    };
+    // The provider knows the first key. The consumer has no Identity yet.
+    offer("");
+    let first = known_key(&folder);
+    for _ in 0..2 {
+        let said = folder.ok(ROTATE);
+        assert!(said.contains(&first), "{said}");
+    }
+    let signed = "cl-consumer/private/liqo-tenant-cl-provider/secret.liqo-signed-nonce.yaml";
+    let said = folder.ok(&format!("inspect --home cl-consumer {signed}"));
+    assert!(
+        said.contains("this cluster's earlier key signed the nonce"),
+        "{said}"
+    );
+    offer("--replace");
+    folder.refused(ROTATE, "", 4);
+    let identity =
+        folder.ok("generate identity --home cl-provider --remote-cluster-id cl-consumer");
+    folder.ok_with("apply --home cl-consumer -f -", &identity);
+    let second = known_key(&folder);
+    assert_ne!(first, second);
+    let said = folder.ok(ROTATE);
+    assert!(said.contains(&second), "{said}");
+}
+
 #[test]
 fn a_key_that_nobody_signed_is_refused_by_the_provider() {
     let folder = Folder::with_homes();

@@ -21,6 +21,11 @@ pub(super) fn key(context: &Context, arguments: &RotateKey) -> Result<()> {
             home.cluster_id()
         )));
     }
+    if home.is_in_succession(provider)? {
+        return Err(Failure::waiting(format!(
+            "{provider} has not answered the present key yet, and nothing was changed: apply its Identity first"
+        )));
+    }
     let earlier = home.key_towards(provider)?;
     let algorithm = arguments.key_algorithm.map_or_else(
         || earlier.public_key().algorithm(),

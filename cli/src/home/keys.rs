@@ -53,11 +53,26 @@ impl Home {
 
     /// The key towards a provider: its own, or the cluster's.
     pub(crate) fn key_towards(&self, provider: &ClusterId) -> Result<Arc<KeyPair>> {
-        let own = self.own_keys()?;
-        match own.into_iter().find(|own| own.provider == *provider) {
+        match self.own_key(provider)? {
             Some(own) => Ok(own.key),
             None => self.key(),
         }
+    }
+
+    /// The keys that a provider may know: the present one, and the earlier one.
+    pub(crate) fn keys_towards(&self, provider: &ClusterId) -> Result<Vec<Arc<KeyPair>>> {
+        Ok(match self.own_key(provider)? {
+            Some(own) => [Some(own.key), own.predecessor]
+                .into_iter()
+                .flatten()
+                .collect(),
+            None => vec![self.key()?],
+        })
+    }
+
+    fn own_key(&self, provider: &ClusterId) -> Result<Option<OwnKey>> {
+        let mut own = self.own_keys()?.into_iter();
+        Ok(own.find(|own| own.provider == *provider))
     }
 
     /// Whether the certificate from a provider is for an earlier key than the present one.
@@ -69,16 +84,19 @@ impl Home {
 
     /// Whether this is a key of this cluster that the provider may know.
     pub(crate) fn has_key_towards(&self, provider: &ClusterId, key: &PublicKey) -> Result<bool> {
-        let own = self.own_keys()?;
-        Ok(
-            match own.into_iter().find(|own| own.provider == *provider) {
-                None => self.key()?.public_key() == key,
-                Some(own) => {
-                    let mut keys = [Some(own.key), own.predecessor].into_iter().flatten();
-                    keys.any(|own| own.public_key() == key)
-                }
-            },
-        )
+        let keys = self.keys_towards(provider)?;
+        Ok(keys.iter().any(|own| own.public_key() == key))
+    }
+
+    /// Whether the present key has signed a nonce for the succession, and no Identity shows yet
+    /// which of the two keys the provider knows.
+    pub(crate) fn is_in_succession(&self, provider: &ClusterId) -> Result<bool> {
+        let Some(own) = self.own_key(provider)? else {
+            return Ok(false);
+        };
+        let key = own.key.public_key();
+        let is_certified = self.certified_key(provider).as_deref() == Some(key.spki_der());
+        Ok(own.predecessor.is_some() && !is_certified && self.has_signed_nonce(provider, key))
     }
 
     /// Makes a key for a provider in memory, if the settings want one for each provider and
@@ -141,18 +159,13 @@ impl Home {
         Ok(Arc::new(key))
     }
 
-    /// The key that the provider knows: the one in its certificate, or the one that signed
-    /// its nonce.
+    /// The key that the provider knows: the earlier one until the present one is certified.
     fn known_key(&self, provider: &ClusterId) -> Result<Arc<KeyPair>> {
         let present = self.key_towards(provider)?;
-        let own = self.own_keys()?;
-        let own = own.into_iter().find(|own| own.provider == *provider);
-        let earlier = own.and_then(|own| own.predecessor);
+        let earlier = self.own_key(provider)?.and_then(|own| own.predecessor);
         let certified = self.certified_key(provider);
-        Ok(match (earlier, certified) {
-            (Some(earlier), Some(key)) if earlier.public_key().spki_der() == key => earlier,
-            _ => present,
-        })
+        let is_certified = certified.as_deref() == Some(present.public_key().spki_der());
+        Ok(earlier.filter(|_| !is_certified).unwrap_or(present))
     }
 
     /// The SubjectPublicKeyInfo in the certificate of the Identity from a provider.
@@ -167,7 +180,24 @@ impl Home {
 
     /// Whether a provider may know a key of this cluster: a nonce of it was signed.
     pub(crate) fn is_known_to(&self, provider: &ClusterId) -> bool {
-        self.all::<Secret>().any(|secret| {
+        self.signed_nonces(provider).next().is_some()
+    }
+
+    fn has_signed_nonce(&self, provider: &ClusterId, key: &PublicKey) -> bool {
+        self.signed_nonces(provider).any(|secret| {
+            let signed = secret
+                .get(names::NONCE)
+                .zip(secret.get(names::SIGNED_NONCE));
+            signed.is_some_and(|(nonce, signature)| {
+                let policy = Policy::compatible();
+                key.verify(key.nonce_scheme(), nonce, signature, &policy)
+                    .is_ok()
+            })
+        })
+    }
+
+    fn signed_nonces(&self, provider: &ClusterId) -> impl Iterator<Item = &Secret> {
+        self.all::<Secret>().filter(move |secret| {
             let peer = secret.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
             secret.metadata.name == names::SIGNED_NONCE_SECRET
                 && peer.map(String::as_str) == Some(provider.as_str())

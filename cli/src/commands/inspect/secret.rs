@@ -81,26 +81,29 @@ fn signed_nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Repor
     };
     let provider = secret.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
     let provider = provider.and_then(|provider| provider.parse().ok());
-    let key = inspection.home.and_then(|home| match &provider {
-        Some(provider) => home.key_towards(provider).ok(),
-        None => home.key().ok(),
+    let keys = inspection.home.and_then(|home| match &provider {
+        Some(provider) => home.keys_towards(provider).ok(),
+        None => home.key().ok().map(|key| vec![key]),
     });
-    match key.as_ref().map(|key| key.public_key()) {
-        None => report.unverified("the signature: give the consumer's home with --home"),
-        Some(key) => {
-            let policy = &inspection.context.policy;
-            match key.verify(
-                key.nonce_scheme(),
-                nonce.as_str().as_bytes(),
-                signature,
-                policy,
-            ) {
-                Ok(()) => report.verified("this cluster's key signed the nonce"),
-                Err(error) => report.wrong(format!(
-                    "data.signedNonce: {error}. Delete the Secret, and sign the nonce again."
-                )),
-            }
-        }
+    let Some(keys) = keys else {
+        return report.unverified("the signature: give the consumer's home with --home");
+    };
+    let policy = &inspection.context.policy;
+    let mut verdicts = keys.iter().map(|key| {
+        let (key, nonce) = (key.public_key(), nonce.as_str().as_bytes());
+        key.verify(key.nonce_scheme(), nonce, signature, policy)
+    });
+    let present = verdicts.next();
+    if matches!(present, Some(Ok(()))) {
+        return report.verified("this cluster's key signed the nonce");
+    }
+    if verdicts.any(|verdict| verdict.is_ok()) {
+        return report.verified("this cluster's earlier key signed the nonce");
+    }
+    if let Some(Err(error)) = present {
+        report.wrong(format!(
+            "data.signedNonce: {error}. Delete the Secret, and sign the nonce again."
+        ));
     }
 }
 
