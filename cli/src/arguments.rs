@@ -3,11 +3,13 @@
 mod administration;
 pub(crate) mod audit;
 mod aws;
+mod continued;
 mod examples;
 mod exporting;
 mod get;
 mod inspect;
 mod legacy;
+pub(crate) mod output_format;
 mod pages;
 pub(crate) mod peering_user;
 mod rotate;
@@ -16,6 +18,7 @@ mod set;
 pub(crate) mod sites;
 mod slices;
 pub(crate) mod transcript;
+mod trial;
 mod version;
 
 use std::{path::PathBuf, time::Duration};
@@ -30,14 +33,14 @@ use liqo_auth::{
 use crate::{environment::Now, home::Signer, policy_name::PolicyName};
 
 pub(crate) use administration::{
-    Approve, Cordon, Deny, Doctor, DoctorFormat, Drain, NamedSlice, Picture, Release, Remote,
-    Renew, Replicate, SignAgain, Status, StatusFormat, Unauthenticate, Uncordon,
+    Approve, Cordon, Deny, Doctor, Drain, NamedSlice, Picture, Release, Remote, Renew, Replicate,
+    SignAgain, Status, StatusFormat, Unauthenticate, Uncordon,
 };
 pub(crate) use aws::{AwsKeyFormat, DeleteAwsKey, GetAwsKeys, SetAwsUser};
 use examples::*;
 pub(crate) use exporting::{Export, GenerateCarried};
 pub(crate) use get::{Get, GetNonce, List, ListFormat};
-pub(crate) use inspect::{Inspect, InspectFormat};
+pub(crate) use inspect::Inspect;
 use legacy::duration;
 pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};
 pub(crate) use pages::command;
@@ -46,7 +49,7 @@ pub(crate) use running::{Run, Sides, WebhookOptions};
 pub(crate) use set::Set;
 pub(crate) use sites::{LocalSite, RemoteSite};
 pub(crate) use slices::{CreateResourceSlice, DeleteResourceSlice};
-pub(crate) use version::{Version, VersionFormat};
+pub(crate) use version::Version;
 
 /// Authenticate Liqo clusters, by their API servers or by files.
 ///
@@ -108,6 +111,23 @@ pub(crate) struct Global {
         help_heading = "Global options"
     )]
     pub(crate) skip_confirm: bool,
+    /// Log on standard error what the command decides and changes; with -v=4, also what it
+    /// reads; with -v=6, also each request to the API server
+    #[arg(
+        short,
+        long,
+        alias = "v",
+        global = true,
+        value_name = "LEVEL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = 0,
+        default_missing_value = "1",
+        hide_default_value = true,
+        value_parser = clap::value_parser!(u8).range(0..=10),
+        help_heading = "Global options"
+    )]
+    pub(crate) verbose: u8,
     /// How long to wait for the other side: for a cluster's signer, and with --wait
     #[arg(
         long,
@@ -226,34 +246,6 @@ pub(crate) enum Command {
     },
     /// Print the global options, which every command takes
     Options,
-}
-
-impl Command {
-    /// Whether the command can be tried with --dry-run. The others change nothing, or talk
-    /// to other programs.
-    pub(crate) const fn can_be_tried(&self) -> bool {
-        matches!(
-            self,
-            Self::Init(_)
-                | Self::Authenticate(_)
-                | Self::Create(_)
-                | Self::Delete(_)
-                | Self::Generate(_)
-                | Self::Apply(_)
-                | Self::Set(_)
-                | Self::Rotate(_)
-                | Self::Replicate(_)
-                | Self::Renew(_)
-                | Self::Cordon(_)
-                | Self::Drain(_)
-                | Self::Uncordon(_)
-                | Self::Approve(_)
-                | Self::Deny(_)
-                | Self::SignAgain(_)
-                | Self::Release(_)
-                | Self::Unauthenticate(_)
-        )
-    }
 }
 
 #[derive(Debug, Args)]
@@ -391,7 +383,11 @@ pub(crate) enum Generate {
     #[command(visible_alias = "identities")]
     Identity(GenerateIdentity),
     /// Generate the replica of a slice for the provider, or the provider's answer to it
-    #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"])]
+    #[command(
+        name = "resourceslice",
+        visible_aliases = ["rs", "resourceslices"],
+        override_usage = "liqo-auth generate resourceslice [OPTIONS] <NAME>\n           --remote-cluster-id <ID>"
+    )]
     ResourceSlice(GenerateCarried),
     /// Generate the replica of a Renew for the provider, or the provider's answer to it
     #[command(visible_alias = "renews")]

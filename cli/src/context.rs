@@ -3,13 +3,18 @@
 use std::{path::PathBuf, time::Duration};
 
 use liqo_auth::policy::Policy;
+use serde_json::Value;
 
 use crate::{
-    arguments::{Format, Global},
+    arguments::{
+        Format, Global,
+        output_format::{DocumentFormat, Output},
+    },
     consumer_side,
     environment::Clock,
     failure::{Failure, Result},
     home::{Connection, Home, Report, SecretValue, Site, Trial, Use},
+    jsonpath::Template,
     output::Printer,
     provider_side,
 };
@@ -153,7 +158,26 @@ impl Context {
 
     /// Opens the home of a command that works on a folder only.
     pub(crate) fn open_folder(&self, purpose: Use) -> Result<Home> {
-        Home::open_folder(&self.folder()?, purpose)
+        let mut home = Home::open_folder(&self.folder()?, self.purpose(purpose))?;
+        self.try_out(&mut home);
+        Ok(home)
+    }
+
+    /// Prints the output for programs of a command that has no manifest.
+    pub(crate) fn document(&self, value: &Value, output: &Output<DocumentFormat>) -> Result<()> {
+        let value = SecretValue::new(value.clone());
+        match output {
+            Output::Format(DocumentFormat::Json) => self.manifest(&value, Format::Json),
+            Output::Format(DocumentFormat::Yaml) => self.manifest(&value, Format::Yaml),
+            Output::JsonPath(template) => self.picked(&value, template),
+        }
+    }
+
+    /// Prints what a template picks.
+    pub(crate) fn picked(&self, value: &SecretValue, template: &Template) -> Result<()> {
+        let text = template.evaluate(value);
+        let text = text.map_err(|error| Failure::usage(format!("--output jsonpath: {error}")))?;
+        self.printer.result(&text)
     }
 
     /// Prints a manifest.

@@ -19,6 +19,7 @@ mod environment;
 mod failure;
 mod home;
 mod input;
+mod jsonpath;
 mod legacy;
 mod output;
 mod overview;
@@ -29,6 +30,7 @@ mod recognition;
 mod renewal_name;
 mod signer;
 mod subject;
+mod verbosity;
 
 use std::process::ExitCode;
 

@@ -5,7 +5,10 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use liqo_auth::model::ClusterId;
 
-use super::sites::RemoteSite;
+use super::{
+    output_format::{DocumentFormat, Output},
+    sites::RemoteSite,
+};
 
 /// The remote cluster: its ID, or access to it.
 #[derive(Debug, Args)]
@@ -34,14 +37,19 @@ pub(crate) struct Status {
     /// Show the state again whenever it changes, until the program is stopped
     #[arg(long)]
     pub(crate) watch: bool,
-    /// Print everything for programs, or a picture, instead of tables
-    #[arg(short, long, value_enum, value_name = "FORMAT")]
-    pub(crate) output: Option<StatusFormat>,
+    /// Print everything for programs, names, wider tables, or a picture
+    #[arg(short, long, value_name = "FORMAT", value_parser = Output::<StatusFormat>::parser())]
+    pub(crate) output: Option<Output<StatusFormat>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StatusFormat {
     Json,
+    Yaml,
+    /// The names of the peers, one a line
+    Name,
+    /// Tables with all columns, and with more of them
+    Wide,
     /// A picture for Graphviz
     Dot,
     /// A picture for Mermaid, which Markdown pages show
@@ -58,13 +66,8 @@ pub(crate) enum Picture {
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     /// Print the findings in a format for programs
-    #[arg(short, long, value_enum, value_name = "FORMAT")]
-    pub(crate) output: Option<DoctorFormat>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DoctorFormat {
-    Json,
+    #[arg(short, long, value_name = "FORMAT", value_parser = Output::<DocumentFormat>::parser())]
+    pub(crate) output: Option<Output<DocumentFormat>>,
 }
 
 #[derive(Debug, Args)]
@@ -159,4 +162,7 @@ pub(crate) struct Release {
 pub(crate) struct Unauthenticate {
     #[command(flatten)]
     pub(crate) remote: Remote,
+    /// Wait until the API server has removed what was deleted, as long as --timeout says
+    #[arg(long)]
+    pub(crate) wait: bool,
 }

@@ -3,21 +3,27 @@
 use clap::{Args, Subcommand, ValueEnum};
 use liqo_auth::audit::EntryHash;
 
+use super::output_format::{DocumentFormat, Output};
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Audit {
     /// Verify that nobody changed the log, and print its head
     Verify(VerifyAudit),
     /// Verify the log, and print its entries
     Show {
-        /// Print the entries as the log has them, with nothing cut off
-        #[arg(short, long, value_enum, value_name = "FORMAT")]
-        output: Option<AuditFormat>,
+        /// Print the entries as the log has them, with nothing cut off, or a wider table
+        #[arg(short, long, value_name = "FORMAT", value_parser = Output::<LogFormat>::parser())]
+        output: Option<Output<LogFormat>>,
     },
 }
 
+/// The formats of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum AuditFormat {
+pub(crate) enum LogFormat {
     Json,
+    Yaml,
+    /// A table with all columns
+    Wide,
 }
 
 #[derive(Debug, Args)]
@@ -26,8 +32,8 @@ pub(crate) struct VerifyAudit {
     #[arg(long, value_name = "HEX")]
     pub(crate) head: Option<EntryHash>,
     /// Print the result in a format for programs
-    #[arg(short, long, value_enum, value_name = "FORMAT")]
-    pub(crate) output: Option<AuditFormat>,
+    #[arg(short, long, value_name = "FORMAT", value_parser = Output::<DocumentFormat>::parser())]
+    pub(crate) output: Option<Output<DocumentFormat>>,
 }
 
 pub(crate) const EXAMPLES: &str = "\
@@ -35,4 +41,5 @@ Examples:
   liqo-auth audit verify --home ./cl-provider
   liqo-auth audit verify --home ./cl-provider --head 71d4faaac4a39e1370d3d32152ad4c9bf5f7bff8519bd2f43d74f1c11263f1af
 
-Store the head in another place. Without it, a missing end of the log is not noticed.";
+A missing end of the log is noticed by the head that the home keeps. Store the head
+in another place, so that nobody brings both back to an earlier state.";

@@ -118,7 +118,8 @@ Examples:
 pub(super) const UNAUTHENTICATE_EXAMPLES: &str = "\
 Examples:
   liqo-auth unauthenticate --home ./cl-consumer --remote-home ./cl-provider
-  liqo-auth unauthenticate --home ./cl-consumer --remote-cluster-id cl-provider";
+  liqo-auth unauthenticate --home ./cl-consumer --remote-cluster-id cl-provider
+  liqo-auth unauthenticate --context consumer --remote-context provider --wait";
 
 pub(super) const RENEW_EXAMPLES: &str = "\
 Examples:
@@ -178,6 +179,7 @@ Examples:
 Examples:
   liqo-auth status --home ./cl-provider
   liqo-auth status --kubeconfig provider.kubeconfig -o json
+  liqo-auth status --home ./cl-provider -o jsonpath='{.peerings[*].phase}'
   liqo-auth status --home ./cl-provider --fail-if-expiring 30d
   liqo-auth status --home ./cl-provider -o mermaid
   liqo-auth status --home ./cl-provider --remote-cluster-id cl-consumer -o dot | dot -Tsvg"),
@@ -241,7 +243,8 @@ Examples:
   liqo-auth get tenants --home ./cl-provider
   liqo-auth get tenant cl-consumer --home ./cl-provider -o yaml
   liqo-auth get identities -A --home ./cl-consumer -o wide
-  liqo-auth get rs --home ./cl-consumer -o name";
+  liqo-auth get rs --home ./cl-consumer -o name
+  liqo-auth get tenants --home ./cl-provider -o jsonpath='{.items[*].metadata.name}'";
 
 const CARRIED: &str = "\
 Examples:

@@ -3,7 +3,10 @@
 use clap::{Args, Subcommand, ValueEnum};
 use liqo_auth::model::{ClusterId, NamespaceName};
 
-use super::aws::{self, GetAwsKeys};
+use super::{
+    aws::{self, GetAwsKeys},
+    output_format::Output,
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Get {
@@ -56,8 +59,8 @@ pub(crate) struct List {
     #[arg(short = 'A', long)]
     pub(crate) all_namespaces: bool,
     /// Print manifests, only names, or a wider table
-    #[arg(short, long, value_enum, value_name = "FORMAT")]
-    pub(crate) output: Option<ListFormat>,
+    #[arg(short, long, value_name = "FORMAT", value_parser = Output::<ListFormat>::parser())]
+    pub(crate) output: Option<Output<ListFormat>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

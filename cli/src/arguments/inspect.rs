@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use liqo_auth::model::ClusterId;
+
+use super::output_format::{DocumentFormat, Output};
 
 #[derive(Debug, Args)]
 pub(crate) struct Inspect {
@@ -18,8 +20,8 @@ pub(crate) struct Inspect {
     #[arg(long)]
     pub(crate) strict: bool,
     /// Print the reports in a format for programs
-    #[arg(short, long, value_enum, value_name = "FORMAT")]
-    pub(crate) output: Option<InspectFormat>,
+    #[arg(short, long, value_name = "FORMAT", value_parser = Output::<DocumentFormat>::parser())]
+    pub(crate) output: Option<Output<DocumentFormat>>,
     /// The cluster that the object must belong to; by default, the cluster that it names
     #[arg(long, value_name = "ID")]
     pub(crate) remote_cluster_id: Option<ClusterId>,
@@ -33,9 +35,4 @@ impl Inspect {
         let files = self.files.iter().chain(&self.filenames);
         files.map(PathBuf::as_path)
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum InspectFormat {
-    Json,
 }

@@ -2,7 +2,7 @@
 
 use clap::{Arg, Command, CommandFactory};
 
-use super::{Arguments, examples};
+use super::{Arguments, continued::continued, examples};
 
 /// The whole command line, with its help pages.
 pub(crate) fn command() -> Command {
@@ -16,6 +16,7 @@ pub(crate) fn command() -> Command {
         plugin if plugin.starts_with("kubectl ") => command.bin_name(plugin),
         _ => command,
     };
+    let command = command.after_long_help(continued(examples::LONG_HELP));
     command.mut_subcommands(|page| with_pages("", page, &globals))
 }
 
@@ -24,21 +25,43 @@ fn with_pages(above: &str, page: Command, globals: &[Arg]) -> Command {
     let path = format!("{above}{}", page.get_name());
     let own = page.get_after_help().map(ToString::to_string);
     let shown = own.or_else(|| examples::of(&path).map(str::to_owned));
-    let long = shown.map_or_else(String::new, |shown| format!("{shown}\n\n"));
+    let long = shown.map_or_else(String::new, |shown| format!("{}\n\n", continued(&shown)));
     let is_described = path == "options";
     let globals_here = globals.iter().cloned().map(|argument| match is_described {
         true => argument.hide(false),
         false => argument,
     });
+    let page = match usage(&path, &page) {
+        None => page,
+        Some(usage) => page.override_usage(usage),
+    };
     page.args(globals_here)
         .after_help(NOTE)
         .after_long_help(format!("{long}{NOTE}"))
         .mut_subcommands(|page| with_pages(&format!("{path} "), page, globals))
 }
 
+/// The usage of a command in lines that fit, since clap writes one line. None if that line
+/// fits.
+fn usage(path: &str, page: &Command) -> Option<String> {
+    let usage = page.clone().render_usage().to_string();
+    let options = usage.strip_prefix(&format!("{TITLE}{}", page.get_name()))?;
+    let line = format!(
+        "{}{} {path}{options}",
+        " ".repeat(TITLE.len()),
+        crate::output::program()
+    );
+    let lines = continued(&line);
+    let is_broken = lines != line;
+    is_broken.then(|| lines.replace(" \\\n", "\n").trim_start().to_owned())
+}
+
+/// What clap writes before the usage.
+const TITLE: &str = "Usage: ";
+
 const NOTE: &str = "\
-Every command also takes the global options, such as --home DIR, --kubeconfig FILE and
---dry-run. `liqo-auth options` lists them.";
+Every command also takes the global options, such as --home DIR,
+--kubeconfig FILE and --dry-run. `liqo-auth options` lists them.";
 
 #[cfg(test)]
 mod tests {

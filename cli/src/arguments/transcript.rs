@@ -1,7 +1,9 @@
 //! `transcript`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use liqo_auth::{assurance::transcript::Code, model::ClusterId};
+
+use super::output_format::{DocumentFormat, Output};
 
 #[derive(Debug, Args)]
 pub(crate) struct TranscriptOf {
@@ -15,13 +17,8 @@ pub(crate) struct TranscriptOf {
     #[arg(long)]
     pub(crate) text: bool,
     /// Print the codes in a format for programs
-    #[arg(short, long, value_enum, value_name = "FORMAT")]
-    pub(crate) output: Option<TranscriptFormat>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TranscriptFormat {
-    Json,
+    #[arg(short, long, value_name = "FORMAT", value_parser = Output::<DocumentFormat>::parser())]
+    pub(crate) output: Option<Output<DocumentFormat>>,
 }
 
 pub(crate) const EXAMPLES: &str = "\

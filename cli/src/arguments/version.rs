@@ -1,6 +1,8 @@
 //! The command line of `version`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+
+use super::output_format::{DocumentFormat, Output};
 
 #[derive(Debug, Args)]
 pub(crate) struct Version {
@@ -8,11 +10,6 @@ pub(crate) struct Version {
     #[arg(long)]
     pub(crate) client: bool,
     /// Print the version in a format for programs
-    #[arg(short, long, value_enum, value_name = "FORMAT")]
-    pub(crate) output: Option<VersionFormat>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum VersionFormat {
-    Json,
+    #[arg(short, long, value_name = "FORMAT", value_parser = Output::<DocumentFormat>::parser())]
+    pub(crate) output: Option<Output<DocumentFormat>>,
 }

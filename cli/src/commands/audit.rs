@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::{
-    arguments::audit::{Audit, AuditFormat, VerifyAudit},
+    arguments::{
+        audit::{Audit, LogFormat, VerifyAudit},
+        output_format::{DocumentFormat, Output},
+    },
     context::Context,
     failure::Result,
     home::Use,
@@ -13,7 +16,7 @@ use crate::{
 pub(super) fn run(context: &Context, arguments: &Audit) -> Result<()> {
     match arguments {
         Audit::Verify(arguments) => verify(context, arguments),
-        Audit::Show { output } => show(context, *output),
+        Audit::Show { output } => show(context, output.as_ref()),
     }
 }
 
@@ -30,7 +33,7 @@ fn verify(context: &Context, arguments: &VerifyAudit) -> Result<()> {
             ));
         }
     })?;
-    if let Some(AuditFormat::Json) = arguments.output {
+    if let Some(output) = &arguments.output {
         let repairs: Vec<_> = repairs.iter().map(|(sequence, ..)| sequence).collect();
         let all = json!({
             "entries": summary.entries,
@@ -39,7 +42,7 @@ fn verify(context: &Context, arguments: &VerifyAudit) -> Result<()> {
             "head": summary.head.map(|head| head.to_string()),
             "repairs": repairs,
         });
-        return context.printer.result(&format!("{all:#}\n"));
+        return context.document(&all, output);
     }
     let mut text = format!("entries  {}\n", summary.entries);
     for (name, value) in [
@@ -61,15 +64,21 @@ fn verify(context: &Context, arguments: &VerifyAudit) -> Result<()> {
     Ok(())
 }
 
-fn show(context: &Context, output: Option<AuditFormat>) -> Result<()> {
+fn show(context: &Context, output: Option<&Output<LogFormat>>) -> Result<()> {
     let home = context.open_folder(Use::Read)?;
-    if let Some(AuditFormat::Json) = output {
+    let document = match output {
+        None | Some(Output::Format(LogFormat::Wide)) => None,
+        Some(Output::Format(LogFormat::Json)) => Some(Output::Format(DocumentFormat::Json)),
+        Some(Output::Format(LogFormat::Yaml)) => Some(Output::Format(DocumentFormat::Yaml)),
+        Some(Output::JsonPath(template)) => Some(Output::JsonPath(template.clone())),
+    };
+    if let Some(document) = document {
         let mut entries: Vec<Value> = Vec::new();
         home.verify_log(None, |entry| {
             entries.extend(serde_json::from_str::<Value>(entry.line()).ok());
         })?;
         let entries = Value::Array(entries);
-        return context.printer.result(&format!("{entries:#}\n"));
+        return context.document(&entries, &document);
     }
     let mut table = Table::new(["TIME", "PEER", "DECISION", "RULE", "OBJECT", "DETAILS"])
         .optional(["RULE", "OBJECT"]);
@@ -85,14 +94,19 @@ fn show(context: &Context, output: Option<AuditFormat>) -> Result<()> {
             entry.decision.clone(),
             entry.rule.map_or_else(String::new, |rule| rule.to_string()),
             entry.object.clone().unwrap_or_default(),
-            details.join(" "),
         ]);
+        table.add_parts(&details);
     })?;
     if table.is_empty() {
         context.printer.message("The log has no entries yet.");
         return Ok(());
     }
-    context.printer.result(&table.to_text())
+    let is_wide = output.is_some();
+    let text = match is_wide {
+        true => table.to_wide_text(),
+        false => table.to_text(),
+    };
+    context.printer.result(&text)
 }
 
 /// The decision with which the log notes its own repair.

@@ -61,7 +61,7 @@ pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
     if let Some(warning) = endpoint::loopback(&remote) {
         context.printer.warning(&warning);
     }
-    context.printer.result(&format!(
+    context.printer.lines(&format!(
         "The kubeconfig is in {secret}: {}\nPrint it with: {} get kubeconfig {} --remote-cluster-id {}\n",
         local.site_of(&secret),
         program(),

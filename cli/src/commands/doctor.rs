@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::endpoint;
 use crate::{
-    arguments::{Doctor, DoctorFormat},
+    arguments::Doctor,
     consumer_name,
     context::Context,
     failure::{Failure, Result, paragraph},
@@ -37,11 +37,11 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
         findings.extend(files::modes(folder)?);
         findings.extend(of_log(&home, now)?);
     }
-    if let Some(DoctorFormat::Json) = arguments.output {
+    if let Some(output) = &arguments.output {
         let findings = findings.iter();
         let findings = findings.map(|found| json!({ "what": found.what, "remedy": found.remedy }));
         let all = json!({ "findings": findings.collect::<Vec<_>>() });
-        context.printer.result(&format!("{all:#}\n"))?;
+        context.document(&all, output)?;
     } else {
         for Finding { what, remedy } in &findings {
             let text = context.printer.marked(Mark::Wrong, what);

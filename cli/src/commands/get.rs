@@ -11,7 +11,7 @@ use liqo_auth::{
 };
 
 use super::{
-    listing::{age_of, all_readable, ids, listed, print, warn},
+    listing::{age_of, ids, listed, print, warn},
     slices,
 };
 use crate::{
@@ -30,9 +30,9 @@ pub(super) fn tenants(context: &Context, list: &List) -> Result<()> {
         .all::<Tenant>()
         .filter(|tenant| list.asks_for(&tenant.metadata))
         .collect();
-    if let Some(format) = list.printed() {
-        listed(context, &home, &ids(&tenants), format)?;
-        return all_readable(&home, list, Kind::Tenant);
+    if let Some(printed) = list.printed() {
+        let ids = ids(&tenants);
+        return listed(context, &home, list, Kind::Tenant, &ids, &printed);
     }
     let now = context.clock.now()?;
     let mut table = Table::new(["NAMESPACE", "NAME", "AGE", "CONDITION"]);
@@ -73,9 +73,9 @@ pub(super) fn identities(context: &Context, list: &List) -> Result<()> {
     warn(context, &home);
     let wanted = |identity: &&Identity| list.asks_for(&identity.metadata);
     let identities: Vec<&Identity> = home.all::<Identity>().filter(wanted).collect();
-    if let Some(format) = list.printed() {
-        listed(context, &home, &ids(&identities), format)?;
-        return all_readable(&home, list, Kind::Identity);
+    if let Some(printed) = list.printed() {
+        let ids = ids(&identities);
+        return listed(context, &home, list, Kind::Identity, &ids, &printed);
     }
     let now = context.clock.now()?;
     let mut table = Table::new(["NAMESPACE", "NAME", "AGE", "TYPE", "KUBECONFIGSECRET"])
@@ -120,9 +120,9 @@ pub(super) fn renews(context: &Context, list: &List) -> Result<()> {
     warn(context, &home);
     let wanted = |renew: &&Renew| list.asks_for(&renew.metadata);
     let renews: Vec<&Renew> = home.all::<Renew>().filter(wanted).collect();
-    if let Some(format) = list.printed() {
-        listed(context, &home, &ids(&renews), format)?;
-        return all_readable(&home, list, Kind::Renew);
+    if let Some(printed) = list.printed() {
+        let ids = ids(&renews);
+        return listed(context, &home, list, Kind::Renew, &ids, &printed);
     }
     let now = context.clock.now()?;
     let mut table = Table::new(["NAMESPACE", "NAME", "AGE"]);

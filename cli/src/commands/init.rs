@@ -73,7 +73,7 @@ pub(super) fn run(context: &Context, arguments: &Init) -> Result<()> {
     let home = Home::open_folder(path, Use::Read)?;
     let key = home.key()?;
     let (algorithm, fingerprint) = (key.public_key().algorithm(), key.public_key().fingerprint());
-    context.printer.result(&format!(
+    context.printer.lines(&format!(
         "Made {}: the home of cluster {}\n  key         {algorithm}, {fingerprint}\n  API server  {}\n",
         path.display(),
         home.cluster_id(),

@@ -28,7 +28,7 @@ use zeroize::Zeroizing;
 
 use self::{companions::Companions, report::Report, verdict::Verdict};
 use crate::{
-    arguments::{Inspect, InspectFormat},
+    arguments::Inspect,
     consumer_name,
     context::Context,
     failure::{Code, Failure, Result, paragraph},
@@ -60,11 +60,11 @@ pub(super) fn run(context: &Context, arguments: &Inspect) -> Result<()> {
         reports.extend(inspection.reports(input)?);
     }
     let verdict = Verdict::of(&reports);
-    match arguments.output {
-        Some(InspectFormat::Json) => {
+    match &arguments.output {
+        Some(output) => {
             let reports: Vec<_> = reports.iter().map(Report::to_json).collect();
             let all = json!({ "objects": reports, "verdict": verdict.to_json() });
-            context.printer.result(&format!("{all:#}\n"))?;
+            context.document(&all, output)?;
         }
         None => {
             let texts = reports.iter().map(|report| report.to_text(context.printer));

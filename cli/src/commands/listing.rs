@@ -6,10 +6,11 @@ use liqo_auth::model::{
 use serde_json::json;
 
 use crate::{
-    arguments::{Format, List, ListFormat},
+    arguments::{Format, List, ListFormat, output_format::Output},
     context::Context,
     failure::{Failure, Result},
     home::{Home, SecretValue},
+    jsonpath::Template,
     output::{Table, age, escaped},
 };
 
@@ -21,34 +22,79 @@ pub(super) fn manifests(
     ids: &[ObjectRef],
     format: Format,
 ) -> Result<()> {
+    print_all(context, &portable(home, ids), format)
+}
+
+fn portable(home: &Home, ids: &[ObjectRef]) -> Vec<SecretValue> {
     let values = ids.iter().filter_map(|id| home.value(id));
-    let values: Vec<SecretValue> = values.map(SecretValue::portable).collect();
-    print_all(context, &values, format)
+    values.map(SecretValue::portable).collect()
 }
 
 /// Prints one manifest as itself, and several as a List.
 pub(super) fn print_all(context: &Context, values: &[SecretValue], format: Format) -> Result<()> {
-    if let [value] = values {
-        return context.manifest(value, format);
+    match values {
+        [value] => context.manifest(value, format),
+        values => context.manifest(&list_of(values), format),
     }
+}
+
+fn list_of(values: &[SecretValue]) -> SecretValue {
     let items: Vec<_> = values.iter().map(|value| (**value).clone()).collect();
-    let list = SecretValue::new(json!({
+    SecretValue::new(json!({
         "apiVersion": "v1",
         "items": items,
         "kind": "List",
-    }));
-    context.manifest(&list, format)
+    }))
 }
 
-/// Prints objects as manifests, or only their names.
+/// Prints objects of a kind in place of a table: as manifests, only their names, or what a
+/// template picks from them.
 pub(super) fn listed(
     context: &Context,
     home: &Home,
+    list: &List,
+    kind: Kind,
     ids: &[ObjectRef],
-    printed: Printed,
+    printed: &Printed,
+) -> Result<()> {
+    let readable = all_readable(home, list, kind);
+    if ids.is_empty() {
+        readable?;
+        is_there(list, kind)?;
+        return print_in_place_of_table(context, home, list, ids, printed);
+    }
+    print_in_place_of_table(context, home, list, ids, printed)?;
+    readable
+}
+
+/// Fails if one object is asked for by its name, and no object was found.
+fn is_there(list: &List, kind: Kind) -> Result<()> {
+    match &list.name {
+        None => Ok(()),
+        Some(name) => Err(Failure::waiting(format!(
+            "there is no {kind} {} in this home",
+            escaped(name)
+        ))),
+    }
+}
+
+fn print_in_place_of_table(
+    context: &Context,
+    home: &Home,
+    list: &List,
+    ids: &[ObjectRef],
+    printed: &Printed,
 ) -> Result<()> {
     match printed {
-        Printed::Manifests(format) => manifests(context, home, ids, format),
+        Printed::Manifests(format) => manifests(context, home, ids, *format),
+        Printed::Picked(template) => {
+            // As for kubectl, only an object that is asked for by its name is no list.
+            let values = portable(home, ids);
+            match values.as_slice() {
+                [value] if list.name.is_some() => context.picked(value, template),
+                values => context.picked(&list_of(values), template),
+            }
+        }
         Printed::Names => {
             let line = |id: &ObjectRef| {
                 let kind = id.kind.as_str().to_lowercase();
@@ -62,26 +108,28 @@ pub(super) fn listed(
 }
 
 /// What is printed in place of a table.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Printed {
+#[derive(Debug)]
+pub(super) enum Printed<'l> {
     Manifests(Format),
     Names,
+    Picked(&'l Template),
 }
 
 impl List {
     /// What to print in place of a table.
-    pub(super) fn printed(&self) -> Option<Printed> {
-        Some(match self.output? {
-            ListFormat::Yaml => Printed::Manifests(Format::Yaml),
-            ListFormat::Json => Printed::Manifests(Format::Json),
-            ListFormat::Name => Printed::Names,
-            ListFormat::Wide => return None,
+    pub(super) fn printed(&self) -> Option<Printed<'_>> {
+        Some(match self.output.as_ref()? {
+            Output::Format(ListFormat::Yaml) => Printed::Manifests(Format::Yaml),
+            Output::Format(ListFormat::Json) => Printed::Manifests(Format::Json),
+            Output::Format(ListFormat::Name) => Printed::Names,
+            Output::Format(ListFormat::Wide) => return None,
+            Output::JsonPath(template) => Printed::Picked(template),
         })
     }
 
     /// Whether the table has more columns.
     pub(super) fn is_wide(&self) -> bool {
-        self.output == Some(ListFormat::Wide)
+        self.output == Some(Output::Format(ListFormat::Wide))
     }
 
     pub(super) fn asks_for(&self, metadata: &Metadata) -> bool {
@@ -127,25 +175,21 @@ pub(super) fn print(
     if table.is_empty() && readable.is_err() {
         return readable;
     }
-    match &list.name {
-        Some(name) if table.is_empty() => {
-            let name = escaped(name);
-            return Err(Failure::waiting(format!(
-                "there is no {kind} {name} in this home"
-            )));
-        }
-        None if table.is_empty() => {
-            context.printer.message(&format!("No {kind} found."));
-            return Ok(());
-        }
-        _ => {}
+    if table.is_empty() {
+        is_there(list, kind)?;
+        context.printer.message(&format!("No {kind} found."));
+        return Ok(());
     }
     let table = if list.all_namespaces {
         table
     } else {
         table.without_first()
     };
-    context.printer.result(&table.to_text())?;
+    let text = match list.is_wide() {
+        true => table.to_wide_text(),
+        false => table.to_text(),
+    };
+    context.printer.result(&text)?;
     readable
 }
 

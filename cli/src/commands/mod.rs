@@ -42,11 +42,18 @@ use crate::{
     context::Context,
     failure::{Failure, Result},
     home::Trial,
+    verbosity,
 };
 
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let Arguments { global, command } = arguments;
     global.local.check()?;
+    if matches!(command, Command::Run(_)) && global.verbose > 0 {
+        return Err(Failure::usage(
+            "run logs what --log says: give --log in place of --verbose",
+        ));
+    }
+    verbosity::log(global.verbose);
     if !global.dry_run {
         let context = Context::new(global, None);
         let done = carry_out(&context, command);

@@ -48,7 +48,7 @@ pub(super) fn run(context: &Context, arguments: &Release) -> Result<()> {
             home.site()
         )));
     }
-    context.printer.result(&lines.concat())
+    context.printer.lines(&lines.concat())
 }
 
 /// Releases the key of a consumer. None without a record of the consumer; the inner

@@ -22,6 +22,14 @@ pub(super) fn run(context: &Context, arguments: &Renew) -> Result<()> {
     let mut home = context.open(Use::Write)?;
     let before = overview::peerings(context, &mut home)?;
     let peers = overview::peers(&home);
+    if let Some(peer) = &arguments.remote_cluster_id
+        && !peers.iter().any(|(known, _)| known == peer)
+    {
+        return Err(Failure::waiting(format!(
+            "there is no peering with {peer} in {}",
+            home.site()
+        )));
+    }
     let mut failures = Vec::new();
     for (peer, role) in &peers {
         if arguments

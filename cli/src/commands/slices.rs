@@ -2,6 +2,7 @@
 //! resources.
 
 use std::{
+    collections::BTreeMap,
     thread,
     time::{Duration, Instant},
 };
@@ -36,7 +37,7 @@ pub(super) fn create(context: &Context, arguments: &CreateResourceSlice) -> Resu
     } = Homes::open(context, &arguments.remote)?;
     let name = arguments.name.as_str();
     let subject = format!("the slice {} is not requested", escaped(name));
-    let options = options(arguments);
+    let options = options(arguments)?;
     if let Some(format) = arguments.output {
         return local.rehearse(|local| {
             let mut consumer = ConsumerSide::new(local, &peer, &context.policy, context.clock)?;
@@ -134,9 +135,9 @@ pub(super) fn get(context: &Context, list: &List) -> Result<()> {
         .all::<ResourceSlice>()
         .filter(|slice| list.asks_for(&slice.metadata))
         .collect();
-    if let Some(format) = list.printed() {
-        listing::listed(context, &home, &listing::ids(&slices), format)?;
-        return listing::all_readable(&home, list, Kind::ResourceSlice);
+    if let Some(printed) = list.printed() {
+        let ids = listing::ids(&slices);
+        return listing::listed(context, &home, list, Kind::ResourceSlice, &ids, &printed);
     }
     let now = context.clock.now()?;
     // The printer columns of Liqo's CustomResourceDefinition.
@@ -194,7 +195,7 @@ fn decision(status: &ResourceSliceStatus, condition: Condition) -> String {
         .map_or_else(String::new, |condition| format!("{:?}", condition.status))
 }
 
-fn options(arguments: &CreateResourceSlice) -> SliceOptions {
+fn options(arguments: &CreateResourceSlice) -> Result<SliceOptions> {
     let amounts = [
         ("cpu", &arguments.cpu),
         ("memory", &arguments.memory),
@@ -203,12 +204,22 @@ fn options(arguments: &CreateResourceSlice) -> SliceOptions {
     let amounts = amounts
         .into_iter()
         .filter_map(|(name, amount)| Some((name.to_owned(), amount.clone()?)));
-    SliceOptions {
+    let mut resources = BTreeMap::new();
+    for (name, amount) in amounts.chain(arguments.resources.clone()) {
+        if let Some(other) = resources.insert(name.clone(), amount.clone())
+            && other != amount
+        {
+            return Err(Failure::usage(format!(
+                "{name} is requested twice, as {other} and as {amount}"
+            )));
+        }
+    }
+    Ok(SliceOptions {
         class: arguments.class.clone(),
-        resources: amounts.chain(arguments.resources.clone()).collect(),
+        resources,
         create_virtual_node: !arguments.no_virtual_node,
         ..SliceOptions::named(&arguments.name)
-    }
+    })
 }
 
 /// Prints the slice that would be created. Nothing is saved.

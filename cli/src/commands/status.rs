@@ -3,7 +3,7 @@
 mod expiring;
 mod graph;
 
-use std::{thread, time::Duration};
+use std::{collections::BTreeSet, thread, time::Duration};
 
 use anyhow::Context as _;
 use liqo_auth::{crypto::SigningKey, model::Timestamp};
@@ -14,7 +14,10 @@ use super::{
     listing,
 };
 use crate::{
-    arguments::{Picture, Status, StatusFormat},
+    arguments::{
+        Picture, Status, StatusFormat,
+        output_format::{DocumentFormat, Output},
+    },
     context::Context,
     failure::{Code, Failure, Result},
     home::{Home, Use},
@@ -86,14 +89,34 @@ impl Seen {
     }
 
     fn print(&self, context: &Context, arguments: &Status) -> Result<()> {
-        match arguments.output {
-            None => self.print_tables(context)?,
-            Some(StatusFormat::Json) => self.print_json(context)?,
+        let format = match arguments.output.clone() {
+            None => None,
+            Some(Output::Format(format)) => Some(format),
+            Some(Output::JsonPath(template)) => {
+                self.print_document(context, &Output::JsonPath(template))?;
+                return self.judge(context, arguments);
+            }
+        };
+        match format {
+            None => self.print_tables(context, false)?,
+            Some(StatusFormat::Wide) => self.print_tables(context, true)?,
+            Some(StatusFormat::Json) => {
+                self.print_document(context, &Output::Format(DocumentFormat::Json))?;
+            }
+            Some(StatusFormat::Yaml) => {
+                self.print_document(context, &Output::Format(DocumentFormat::Yaml))?;
+            }
+            Some(StatusFormat::Name) => self.print_names(context)?,
             Some(StatusFormat::Dot) => self.print_picture(context, arguments, Picture::Dot)?,
             Some(StatusFormat::Mermaid) => {
                 self.print_picture(context, arguments, Picture::Mermaid)?;
             }
         }
+        self.judge(context, arguments)
+    }
+
+    /// Fails if something is not known, or a certificate ends too soon.
+    fn judge(&self, context: &Context, arguments: &Status) -> Result<()> {
         overview::all_known(&self.peerings, THE_OTHERS)?;
         match arguments.fail_if_expiring {
             None => Ok(()),
@@ -101,7 +124,16 @@ impl Seen {
         }
     }
 
-    fn print_json(&self, context: &Context) -> Result<()> {
+    /// The cluster IDs of the peers. A peer that is both a consumer and a provider has one
+    /// line.
+    fn print_names(&self, context: &Context) -> Result<()> {
+        let peers = self.peerings.iter().map(|peering| peering.peer.as_str());
+        let peers: BTreeSet<&str> = peers.collect();
+        let lines = peers.iter().map(|peer| format!("{peer}\n"));
+        context.printer.result(&lines.collect::<String>())
+    }
+
+    fn print_document(&self, context: &Context, output: &Output<DocumentFormat>) -> Result<()> {
         let key = self.home.key()?;
         let all = json!({
             "clusterID": self.home.cluster_id().as_str(),
@@ -110,7 +142,7 @@ impl Seen {
             "peerings": self.peerings,
             "legacyPeerings": self.legacy,
         });
-        context.printer.result(&format!("{all:#}\n"))
+        context.document(&all, output)
     }
 
     /// A picture of all peerings, or of the phases of one.
@@ -127,7 +159,7 @@ impl Seen {
         Ok(())
     }
 
-    fn print_tables(&self, context: &Context) -> Result<()> {
+    fn print_tables(&self, context: &Context, is_wide: bool) -> Result<()> {
         let (home, printer) = (&self.home, context.printer);
         listing::warn(context, home);
         let key = home.key()?;
@@ -146,13 +178,17 @@ impl Seen {
             printer.result(&printer.field("Own key", &shown))?;
         }
         let tables = [
-            table_of_peers(&self.peerings, self.now),
+            table_of_peers(&self.peerings, self.now, is_wide),
             table_of_slices(&self.peerings, self.now),
             table_of_versions(&self.peerings),
             table_of_legacy(&self.legacy),
         ];
         for table in tables.iter().filter(|table| !table.is_empty()) {
-            printer.result(&format!("\n{}", table.to_text()))?;
+            let text = match is_wide {
+                true => table.to_wide_text(),
+                false => table.to_text(),
+            };
+            printer.result(&format!("\n{text}"))?;
         }
         if self.peerings.is_empty() && self.legacy.is_empty() {
             printer.message("No peer.");
@@ -170,7 +206,7 @@ impl Seen {
 const PAUSE: Duration = Duration::from_secs(1);
 const THE_OTHERS: &str = "the others are shown";
 
-fn table_of_peers(peerings: &[Peering], now: Timestamp) -> Table {
+fn table_of_peers(peerings: &[Peering], now: Timestamp, is_wide: bool) -> Table {
     let mut table = Table::new([
         "PEER",
         "IS",
@@ -181,6 +217,9 @@ fn table_of_peers(peerings: &[Peering], now: Timestamp) -> Table {
         "WAITS FOR",
     ])
     .optional(["RENEWED", "IS", "CERTIFICATE"]);
+    if is_wide {
+        table.add_titles(["CERTIFICATE ENDS", "FINGERPRINT"]);
+    }
     for peering in peerings {
         let certificate = peering.certificate.as_ref();
         table.row([
@@ -192,6 +231,13 @@ fn table_of_peers(peerings: &[Peering], now: Timestamp) -> Table {
             renewed(certificate, now),
             dash(peering.waits_for.join("; ")),
         ]);
+        if is_wide {
+            let of = |text: fn(&Certificate) -> &str| certificate.map_or("-", text).to_owned();
+            table.add_cells([
+                of(|certificate| &certificate.until),
+                of(|certificate| &certificate.fingerprint),
+            ]);
+        }
     }
     table
 }

@@ -4,7 +4,7 @@ use liqo_auth::assurance::transcript::Transcript;
 use serde_json::json;
 
 use crate::{
-    arguments::transcript::{TranscriptFormat, TranscriptOf},
+    arguments::transcript::TranscriptOf,
     consumer_side::ConsumerSide,
     context::Context,
     failure::{Code, Failure, Result},
@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context, arguments: &TranscriptOf) -> Result<()> {
             "there is nothing to compare with {peer} yet: authenticate first"
         )));
     }
-    if let Some(TranscriptFormat::Json) = arguments.output {
+    if let Some(output) = &arguments.output {
         let codes = found.iter().map(|(direction, transcript)| {
             json!({
                 "direction": direction,
@@ -41,7 +41,7 @@ pub(super) fn run(context: &Context, arguments: &TranscriptOf) -> Result<()> {
             })
         });
         let all = json!({ "transcripts": codes.collect::<Vec<_>>() });
-        context.printer.result(&format!("{all:#}\n"))?;
+        context.document(&all, output)?;
         return expect(arguments, &found);
     }
     for (direction, transcript) in &found {

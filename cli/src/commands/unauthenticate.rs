@@ -1,6 +1,11 @@
 //! `unauthenticate`: ends a peering, on one home or on both.
 
-use liqo_auth::model::{ClusterId, Identity, names};
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use liqo_auth::model::{ClusterId, Identity, ObjectRef, Resource, names};
 
 use super::get;
 use crate::{
@@ -9,7 +14,7 @@ use crate::{
     context::Context,
     failure::{Failure, Result},
     home::Home,
-    output::Side,
+    output::{Side, escaped},
     overview::{self, Role},
     pair::{Homes, Pair},
     provider_side::ProviderSide,
@@ -21,12 +26,13 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
         remote,
         peer,
     } = Homes::open(context, &arguments.remote)?;
+    let until = arguments.wait.then(|| Instant::now() + context.timeout());
     let Some(mut remote) = remote else {
         context.confirm(&format!(
             "End the authentication with {peer} in {}?",
             local.site()
         ))?;
-        return alone(context, &mut local, &peer);
+        return alone(context, &mut local, &peer, until);
     };
     check_direction(&local, &remote)?;
     context.confirm(&format!(
@@ -35,9 +41,9 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
     ))?;
     // First, replicate the deletion of slices that were deleted without replication.
     Pair::new(&mut local, &mut remote, &context.policy, context.clock)?.settle()?;
-    leave(context, &mut local, &peer, Side::Local)?;
+    leave(context, &mut local, &peer, Side::Local, until)?;
     let consumer = local.cluster_id().clone();
-    end(context, &mut remote, &consumer, Side::Remote)
+    end(context, &mut remote, &consumer, Side::Remote, until)
 }
 
 /// Checks that the local cluster is, or was, the consumer of the remote one.
@@ -64,7 +70,12 @@ fn check_direction(local: &Home, remote: &Home) -> Result<()> {
 }
 
 /// Ends the peering on one home only: as the consumer, or else as the provider.
-fn alone(context: &Context, home: &mut Home, peer: &ClusterId) -> Result<()> {
+fn alone(
+    context: &Context,
+    home: &mut Home,
+    peer: &ClusterId,
+    until: Option<Instant>,
+) -> Result<()> {
     let is_consumer = is_consumer(home, peer);
     let is_provider = get::tenant_of(home, peer).is_some();
     match (is_consumer, is_provider) {
@@ -73,7 +84,7 @@ fn alone(context: &Context, home: &mut Home, peer: &ClusterId) -> Result<()> {
             home.site()
         ))),
         (true, _) => {
-            leave(context, home, peer, Side::Only)?;
+            leave(context, home, peer, Side::Only, until)?;
             if is_provider {
                 context.printer.message(&format!(
                     "{peer} is still a consumer of this cluster: run the command again to end that, too"
@@ -81,12 +92,18 @@ fn alone(context: &Context, home: &mut Home, peer: &ClusterId) -> Result<()> {
             }
             Ok(())
         }
-        (false, true) => end(context, home, peer, Side::Only),
+        (false, true) => end(context, home, peer, Side::Only, until),
     }
 }
 
 /// Ends the peering on the consumer.
-fn leave(context: &Context, home: &mut Home, provider: &ClusterId, side: Side) -> Result<()> {
+fn leave(
+    context: &Context,
+    home: &mut Home,
+    provider: &ClusterId,
+    side: Side,
+    until: Option<Instant>,
+) -> Result<()> {
     let was_there = identity(home, provider);
     let mut consumer = ConsumerSide::new(home, provider, &context.policy, context.clock)?;
     consumer.administer(
@@ -97,6 +114,12 @@ fn leave(context: &Context, home: &mut Home, provider: &ClusterId, side: Side) -
         .printer
         .info(side, "No leftover resourceslices on consumer cluster")?;
     consumer.settle()?;
+    await_removal(home, until, |home| {
+        let name = names::identity_name(provider);
+        let mut identities = home.all::<Identity>();
+        let identity = identities.find(|identity| identity.metadata.name == name);
+        identity.map(|identity| (identity.id(), identity.metadata.finalizers.clone()))
+    })?;
     let done = match was_there {
         true => "Identity control plane correctly deleted",
         false => "Identity control plane already deleted",
@@ -105,19 +128,59 @@ fn leave(context: &Context, home: &mut Home, provider: &ClusterId, side: Side) -
 }
 
 /// Ends the peering on the provider.
-fn end(context: &Context, home: &mut Home, consumer: &ClusterId, side: Side) -> Result<()> {
+fn end(
+    context: &Context,
+    home: &mut Home,
+    consumer: &ClusterId,
+    side: Side,
+    until: Option<Instant>,
+) -> Result<()> {
     let was_there = get::tenant_of(home, consumer).is_some();
     let mut provider = ProviderSide::new(home, consumer, &context.policy, context.clock)?;
     provider.administer("the Tenant is not deleted", |provider, view, _| {
         provider.end(view)
     })?;
     provider.settle()?;
+    await_removal(home, until, |home| {
+        let tenant = get::tenant_of(home, consumer)?;
+        Some((tenant.id(), tenant.metadata.finalizers.clone()))
+    })?;
     let done = match was_there {
         true => "Tenant correctly deleted",
         false => "Tenant already deleted",
     };
     context.printer.info(side, done)
 }
+
+/// Waits until a deleted object is gone. `left` returns the object that is still there, and
+/// its finalizers. Without a time, nothing is awaited.
+fn await_removal(
+    home: &mut Home,
+    until: Option<Instant>,
+    left: impl Fn(&Home) -> Option<(ObjectRef, Vec<String>)>,
+) -> Result<()> {
+    let Some(until) = until.filter(|_| !home.is_trial()) else {
+        return Ok(());
+    };
+    while let Some((id, finalizers)) = left(home) {
+        if Instant::now() >= until {
+            let holders = match finalizers.is_empty() {
+                true => String::new(),
+                false => format!(": it waits for {}", finalizers.join(", ")),
+            };
+            return Err(Failure::waiting(format!(
+                "{id} is deleted, and still there{}. Run the command again to go on waiting",
+                escaped(&holders)
+            )));
+        }
+        thread::sleep(PAUSE);
+        home.reload()?;
+    }
+    Ok(())
+}
+
+/// The pause between two looks at an API server.
+const PAUSE: Duration = Duration::from_millis(250);
 
 fn identity(home: &Home, provider: &ClusterId) -> bool {
     let name = names::identity_name(provider);

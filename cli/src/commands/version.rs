@@ -2,21 +2,17 @@
 
 use serde_json::json;
 
-use crate::{
-    arguments::{Version, VersionFormat},
-    context::Context,
-    failure::Result,
-};
+use crate::{arguments::Version, context::Context, failure::Result};
 
 pub(super) fn run(context: &Context, arguments: &Version) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");
-    if let Some(VersionFormat::Json) = arguments.output {
+    if let Some(output) = &arguments.output {
         let all = json!({
             "version": version,
             "liqo": LIQO,
             "legacy": LEGACY,
         });
-        return context.printer.result(&format!("{all:#}\n"));
+        return context.document(&all, output);
     }
     context.printer.result(&format!(
         "Client version: {version}\nSpeaks with Liqo: {LIQO}; {LEGACY} by `legacy`\n"

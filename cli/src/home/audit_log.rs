@@ -39,6 +39,9 @@ impl Home {
     /// Notes the decisions of a step. [`save`](Self::save) writes them into the log,
     /// after the changed objects.
     pub(super) fn note(&mut self, step: &Step, now: Timestamp) {
+        for event in &step.events {
+            tracing::info!(site = %self.site(), "{event}");
+        }
         let events = step.events.iter().cloned();
         self.decisions.extend(events.map(|event| (now, event)));
     }

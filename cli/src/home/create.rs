@@ -21,7 +21,7 @@ use super::{
     Home, Use,
     content::SecretValue,
     directory::{Access, Directory, is_temporary},
-    folder::{Folder, lock},
+    folder::{Folder, lock, named},
     key_file::pkcs8,
     layout::{AUTHORITY_SECRET, Area, LOCK_FILE, RECORD_KEY_SECRET, SETTINGS_FILE},
     settings::{Settings, Signer},
@@ -63,7 +63,7 @@ pub(crate) struct GivenAuthority {
 /// Creates a home. Returns false if the home exists already. Then nothing changes. If it
 /// fails, nothing is left of the home.
 pub(crate) fn create(path: &Path, blueprint: &Blueprint) -> Result<bool> {
-    if let Some(root) = Directory::open_path(path)? {
+    if let Some(root) = named(path)? {
         if is_home(&root)? {
             let lock = lock(&root, Use::Write)?;
             // Read the home, so that an error in it is reported.
@@ -93,7 +93,7 @@ pub(crate) fn create(path: &Path, blueprint: &Blueprint) -> Result<bool> {
 /// Notes the files of a new home in a trial, and writes nothing. Returns false if the home
 /// exists already.
 pub(crate) fn try_to_create(path: &Path, blueprint: &Blueprint, trial: &Trial) -> Result<bool> {
-    if let Some(root) = Directory::open_path(path)? {
+    if let Some(root) = named(path)? {
         if is_home(&root)? {
             return Ok(false);
         }

@@ -163,10 +163,16 @@ fn sweep(directory: &Directory, names: &[String]) -> anyhow::Result<()> {
         .try_for_each(|name| directory.remove(name))
 }
 
+/// The folder that the command line names. None if there is none. Anything else of that
+/// name is an error of the command line.
+pub(super) fn named(path: &Path) -> Result<Option<Directory>> {
+    Directory::open_path(path).map_err(|error| Failure::usage(format!("{error:#}")))
+}
+
 /// The folder of an existing home. In any other folder, nothing is created, not even
 /// the lock file.
 fn existing(path: &Path) -> Result<Directory> {
-    let root = Directory::open_path(path)?.ok_or_else(|| absent(path))?;
+    let root = named(path)?.ok_or_else(|| absent(path))?;
     match root.read(SETTINGS_FILE)? {
         Some(_) => Ok(root),
         None => Err(absent(path)),

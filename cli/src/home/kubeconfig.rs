@@ -58,8 +58,9 @@ pub(super) async fn config(connection: &Connection) -> Result<Config> {
 async fn access(connection: &Connection) -> Result<Config> {
     if connection.in_cluster {
         return Config::incluster().map_err(|error| {
-            let cause = anyhow::Error::new(error);
-            Failure::usage(format!("--in-cluster: {cause:#}"))
+            Failure::usage(format!(
+                "--in-cluster: this program does not run in a pod with a service account: {error}"
+            ))
         });
     }
     let kubeconfig = match &connection.kubeconfig {

@@ -165,6 +165,7 @@ impl Live {
             for id in &self.met {
                 objects.extend(get(&self.client, id).await?);
             }
+            tracing::debug!(objects = objects.len(), "read");
             Ok(objects)
         };
         self.runtime.block_on(listed).map_err(failure)
@@ -194,6 +195,11 @@ impl Live {
 
     /// Waits for the signer's answer to a request.
     pub(super) fn answered(&self, request: &CertificateSigningRequest) -> Result<Object> {
+        tracing::info!(
+            request = %request.metadata.name,
+            seconds = self.timeout.as_secs(),
+            "waits for the signer"
+        );
         let answer = answered(&self.client, request, self.timeout);
         let answer = self.runtime.block_on(answer).map_err(failure)?;
         answer.ok_or_else(|| {

@@ -216,6 +216,7 @@ impl Home {
     /// object meanwhile: then nothing is changed, and the next look sees the object as
     /// it is now.
     fn try_to_apply(&mut self, effect: &Effect, now: Timestamp) -> Result<bool> {
+        tracing::info!(site = %self.site, object = %effect.id(), "{}", deed(effect));
         if let Ground::Cluster(live) = &mut self.ground
             && !self.is_rehearsal
         {
@@ -316,6 +317,7 @@ impl Home {
         }
         self.mark_changed()?;
         write(root, &changes)?;
+        tracing::info!(home = %self.site, files = changes.len(), "saved");
         self.written_settings = self.settings.clone();
         self.store.settle();
         Ok(())
@@ -452,8 +454,18 @@ impl Home {
 
     fn read(folder: Folder, purpose: Use) -> Result<Self> {
         let (settings, store) = (folder.settings()?, folder.objects(purpose)?);
+        let count = store.objects().count();
+        tracing::debug!(home = %folder.root.path().display(), objects = count, "read");
         let site = Site::Folder(folder.root.path().to_owned());
         Ok(Self::new(site, Ground::Folder(folder), settings, store))
+    }
+}
+
+/// What an effect does, in a word.
+const fn deed(effect: &Effect) -> &'static str {
+    match effect {
+        Effect::Delete { .. } => "deletes",
+        _ => "writes",
     }
 }
 

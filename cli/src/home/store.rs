@@ -338,6 +338,9 @@ fn read(id: &ObjectRef, text: &[u8]) -> Object {
         Err(error) => error.to_string(),
         Ok(objects) => match <[Object; 1]>::try_from(objects) {
             Ok([object]) if object.id() == *id => return object,
+            Ok([object]) if object.id().name.is_empty() => {
+                "the file holds no object of Kubernetes".to_owned()
+            }
             Ok([object]) => format!("the file holds {}", object.id()),
             Err(objects) => format!("the file holds {} objects, expected one", objects.len()),
         },

@@ -71,9 +71,16 @@ impl TlsCertificate {
     pub(crate) fn server_config(&self) -> Result<Arc<ServerConfig>> {
         let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&self.chain)
             .collect::<Result<_, _>>()
-            .map_err(|error| Failure::usage(format!("the TLS certificate: {error}")))?;
-        let key = PrivateKeyDer::from_pem_slice(&self.key)
-            .map_err(|error| Failure::usage(format!("the TLS certificate's key: {error}")))?;
+            .map_err(|error| {
+                Failure::usage(format!(
+                    "the TLS certificate is no certificate in PEM: {error}"
+                ))
+            })?;
+        let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(|error| {
+            Failure::usage(format!(
+                "the TLS certificate's key is no private key in PEM: {error}"
+            ))
+        })?;
         let mut config = ServerConfig::builder_with_provider(cryptography())
             .with_safe_default_protocol_versions()
             .context("TLS")?

@@ -53,8 +53,14 @@ impl Printer {
             Side::Remote => " (remote) ",
             Side::Only => "",
         };
-        let label = self.paint(INFORMATION, " INFO ", io::stdout().is_terminal());
-        self.result(&format!("{label} {scope}{text}\n"))
+        let out = io::stdout();
+        let line = wrapped(
+            &format!("{LABEL} {scope}{text}\n"),
+            width(&out),
+            LABEL.len() + 2,
+        );
+        let label = self.paint(INFORMATION, LABEL, out.is_terminal());
+        self.result(&line.replacen(LABEL, &label, 1))
     }
 
     /// Prints the result of the command to standard output.
@@ -63,6 +69,16 @@ impl Printer {
             return Ok(());
         }
         self.print(text)
+    }
+
+    /// Prints the result of the command in lines that fit the terminal. A command at the end
+    /// of a line has a line of its own.
+    pub(crate) fn lines(self, text: &str) -> Result<()> {
+        let width = width(&io::stdout());
+        let lines = text
+            .lines()
+            .map(|line| format!("{}\n", fitted(line, width)));
+        self.result(&lines.collect::<String>())
     }
 
     /// Prints a text to standard output, also in a trial.
@@ -154,7 +170,10 @@ fn fitted(text: &str, width: Option<usize>) -> String {
     }
     let command = format!(": {} ", program());
     match text.split_once(&command) {
-        None => wrapped(text, width, 0),
+        None => {
+            let start = text.len() - text.trim_start_matches(' ').len();
+            wrapped(text, width, if start == 0 { 0 } else { start + 2 })
+        }
         Some((before, after)) => {
             let before = wrapped(&format!("{before}:"), width, 0);
             format!("{before}\n  {} {after}", program())
@@ -164,6 +183,8 @@ fn fitted(text: &str, width: Option<usize>) -> String {
 
 /// Where the second column of facts begins.
 const INDENT: usize = 18;
+/// The label of a line of progress.
+const LABEL: &str = " INFO ";
 const INFORMATION: &str = "36";
 const GOOD: &str = "32";
 const WARNING: &str = "33";

@@ -37,6 +37,15 @@ impl Table {
         }
     }
 
+    /// Adds a cell to the last row. Each of its parts is cut on its own, so that a
+    /// fingerprint behind others stays whole.
+    pub(crate) fn add_parts(&mut self, parts: &[String]) {
+        if let Some(row) = self.rows.last_mut() {
+            let parts: Vec<String> = parts.iter().map(|part| escaped(part)).collect();
+            row.push(parts.join(" "));
+        }
+    }
+
     /// Whether the table has only titles.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.len() == 1
@@ -62,6 +71,11 @@ impl Table {
     /// last column breaks at words.
     pub(crate) fn to_text(&self) -> String {
         self.fitted(width(&io::stdout()))
+    }
+
+    /// The table with all its columns, in lines of any length.
+    pub(crate) fn to_wide_text(&self) -> String {
+        self.fitted(None)
     }
 
     fn fitted(&self, width: Option<usize>) -> String {

@@ -11,13 +11,16 @@ pub(crate) fn wrapped(text: &str, width: Option<usize>, indent: usize) -> String
     let (start, text) = text.split_at(start);
     let mut lines = start.to_owned();
     let mut used = start.len();
-    for (number, word) in text.split(' ').enumerate() {
+    let words = text.split(' ').flat_map(|word| parts(word, width));
+    for (number, word) in words.enumerate() {
         let length = word.chars().count();
         if number > 0 && used + 1 + length > width {
+            // The blanks that fill a cell are not needed at the end of a line.
+            lines.truncate(lines.trim_end_matches(' ').len());
             lines.push('\n');
             // A fingerprint fits a line with a small indent.
             let is_long = indent + length > width;
-            let indent = if is_long { indent.min(4) } else { indent };
+            let indent = if is_long { indent.min(SMALL) } else { indent };
             lines.push_str(&" ".repeat(indent));
             used = indent;
         } else if number > 0 {
@@ -29,6 +32,21 @@ pub(crate) fn wrapped(text: &str, width: Option<usize>, indent: usize) -> String
     }
     lines
 }
+
+/// A word, or its name and its fingerprint if a line cannot hold both.
+fn parts(word: &str, width: usize) -> Vec<&str> {
+    let is_long = SMALL + word.chars().count() > width;
+    match word.find("=SHA256:").filter(|_| is_long) {
+        None => vec![word],
+        Some(sign) => {
+            let (name, fingerprint) = word.split_at(sign + 1);
+            vec![name, fingerprint]
+        }
+    }
+}
+
+/// The indent of a line with a long word.
+const SMALL: usize = 4;
 
 #[cfg(test)]
 mod tests {
@@ -42,5 +60,11 @@ mod tests {
             "  Wrong  one two\n    threefourfivesix\n    seven"
         );
         assert_eq!(wrapped(text, None, 4), text);
+        assert_eq!(wrapped("one    two", Some(6), 2), "one\n  two");
+        assert_eq!(
+            wrapped("one name=SHA256:0123 two", Some(17), 6),
+            "one name=\n      SHA256:0123\n      two"
+        );
+        assert_eq!(wrapped("name=SHA256:0123", Some(20), 6), "name=SHA256:0123");
     }
 }

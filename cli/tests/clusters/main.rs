@@ -11,6 +11,7 @@ mod commands;
 mod controllers;
 mod replicas;
 mod settings;
+mod trials;
 
 #[path = "../tool/mod.rs"]
 mod tool;

@@ -93,7 +93,7 @@ pub(super) fn run(context: &Context, arguments: &LegacyAuthenticate) -> Result<(
     match asked? {
         HomeStand::Accepted(secret) => {
             let local = Home::open_folder(path, Use::Read)?;
-            printer.result(&format!(
+            printer.lines(&format!(
                 "The kubeconfig is in {secret}: {}\n",
                 local.site_of(&secret)
             ))

@@ -42,7 +42,7 @@ pub(super) fn run(context: &Context, arguments: &Peer) -> Result<()> {
     match ask(context, &side, &client, Side::Only, arguments.wait)? {
         HomeStand::Accepted(secret) => {
             let home = Home::open_folder(path, Use::Read)?;
-            context.printer.result(&format!(
+            context.printer.lines(&format!(
                 "The kubeconfig is in {secret}: {}\n",
                 home.site_of(&secret)
             ))

@@ -19,6 +19,9 @@ pub(super) fn run(context: &Context, peer: &ClusterId) -> Result<()> {
     let side = ForeignSide::new(&home, choices, &context.policy, context.clock)?;
     let was_there = side.release(&mut home, peer)?;
     home.save()?;
+    if context.trial().is_some() {
+        return Ok(());
+    }
     context.printer.message(&if was_there {
         format!(
             "The rights of {peer} are taken back, and it can get an identity again. Its certificate stays valid until it expires, but has no rights."

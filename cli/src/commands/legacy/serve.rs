@@ -30,7 +30,10 @@ pub(super) fn run(context: &Context, arguments: &Serve) -> Result<()> {
     let (tls, is_own) = match (&arguments.tls_cert, &arguments.tls_key) {
         (Some(certificate), Some(key)) => {
             let (chain, key) = (input::read(certificate)?, input::read(key)?);
-            (TlsCertificate { chain, key }, false)
+            let given = TlsCertificate { chain, key };
+            // What cannot be served is found before anything is written.
+            given.server_config()?;
+            (given, false)
         }
         _ => {
             let (names, clock) = (&arguments.tls_names, context.clock);

@@ -1,0 +1,145 @@
+//! Wrong command lines and files: each is refused with its code, changes nothing, and says
+//! what is wrong.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test panics"
+)]
+
+mod tool;
+
+use std::fs;
+
+use tool::{Folder, with_files};
+
+#[test]
+fn what_is_no_home_is_an_error_of_the_command_line() {
+    let folder = Folder::with_homes();
+    folder.write("file", "");
+    fs::create_dir(folder.path("empty")).unwrap();
+    std::os::unix::fs::symlink("cl-provider", folder.path("link")).unwrap();
+    for (home, says) in [
+        ("file", "file: it is not a folder"),
+        ("link", "link: it is a symbolic link"),
+        (
+            "empty",
+            "empty is not a home. Make one with: liqo-auth init",
+        ),
+        ("nowhere", "nowhere is not a home"),
+        ("file/below", "file/below"),
+    ] {
+        for command in [
+            "status",
+            "audit verify",
+            "export",
+            "create nonce --remote-cluster-id cl-x",
+            "authenticate --remote-home cl-provider",
+            "legacy status",
+        ] {
+            let error = folder.refused(&format!("{command} --home {home}"), "", 2);
+            assert!(error.contains(says), "{command} --home {home}: {error}");
+        }
+    }
+    folder.refused("init --home link", "", 2);
+    folder.refused("init --home file", "", 2);
+    folder.refused("man --dir file", "", 2);
+}
+
+#[test]
+fn a_resource_that_is_requested_twice_is_refused() {
+    let folder = with_files();
+    folder.ok("apply --home cl-consumer -f identity.yaml");
+    let create = "create rs mypool --home cl-consumer --remote-cluster-id cl-provider";
+    for (amounts, says) in [
+        (
+            "--cpu 1 --resource cpu=2",
+            "cpu is requested twice, as 1 and as 2",
+        ),
+        ("--resource a=1,b=1 --resource a=3", "a is requested twice"),
+    ] {
+        let error = folder.refused(&format!("{create} {amounts}"), "", 2);
+        assert!(error.contains(says), "{error}");
+    }
+    // The same amount is no contradiction.
+    folder.ok(&format!("{create} --cpu 1 --resource cpu=1"));
+}
+
+#[test]
+fn a_peer_that_is_not_there_is_not_renewed() {
+    let folder = Folder::with_homes();
+    let renew = "renew --home cl-provider --remote-cluster-id cl-nobody";
+    let error = folder.refused(renew, "", 4);
+    assert!(error.contains("no peering with cl-nobody"), "{error}");
+}
+
+/// A server that cannot begin leaves no token behind.
+#[test]
+fn a_server_without_a_certificate_does_not_begin() {
+    let folder = Folder::with_homes();
+    folder.write("empty", "");
+    folder.write("text", "no certificate\n");
+    let serve =
+        "legacy serve --home cl-provider --trust-whoever-holds-the-token --listen 127.0.0.1:0";
+    for files in ["empty", "text", "cl-provider/home.yaml"] {
+        let arguments = format!("{serve} --tls-cert {files} --tls-key {files}");
+        let before = folder.snapshot();
+        let run = folder.run(&arguments);
+        assert_eq!(run.code, 2, "{run:?}");
+        assert_eq!(run.out, "", "{run:?}");
+        assert!(run.err.contains("in PEM"), "{run:?}");
+        // The lock is marked when the home is opened for writing.
+        let lock = folder.path("cl-provider/lock");
+        let without_lock = |mut files: std::collections::BTreeMap<_, _>| {
+            files.remove(&lock);
+            files
+        };
+        assert!(
+            without_lock(before) == without_lock(folder.snapshot()),
+            "{files}"
+        );
+    }
+}
+
+#[test]
+fn a_file_without_an_object_is_named_as_such() {
+    let folder = Folder::with_homes();
+    folder.write(
+        "cl-provider/manifests/_cluster/namespace.liqo.yaml",
+        "words\n",
+    );
+    let run = folder.run("get tenants --home cl-provider");
+    assert!(
+        run.err.contains("the file holds no object of Kubernetes"),
+        "{run:?}"
+    );
+}
+
+/// Forms of text that people's tools make of a good manifest are read, or are named.
+#[test]
+fn each_form_of_text_is_read_or_named() {
+    let folder = with_files();
+    let good = folder.read("tenant.yaml");
+    let apply = "apply --home cl-provider -f -";
+    folder.ok_with(apply, &format!("\u{feff}{good}"));
+    folder.ok_with(apply, &good.replace('\n', "\r\n"));
+    folder.ok_with(apply, &format!("---\n{good}---\n"));
+    for (text, says) in [
+        (String::new(), "there is no object in it"),
+        ("---\n---\n".to_owned(), "there is no object in it"),
+        ("# words\n".to_owned(), "there is no object in it"),
+        (good.replace("  ", "\t"), "indented with a tab"),
+        (good.replace("kind: Tenant", "kind: Pod"), "Pod"),
+        (good.replace("v1beta1", "v9"), "v9"),
+        (
+            format!("{}1{}", "[".repeat(5000), "]".repeat(5000)),
+            "refused",
+        ),
+        ("a: &a [*a, *a]\n".to_owned(), "refused"),
+    ] {
+        let error = folder.refused(apply, &text, 3);
+        let begin: String = text.chars().take(40).collect();
+        assert!(error.contains(says), "{begin:?}: {error}");
+        assert!(error.contains("nothing was changed"), "{begin:?}: {error}");
+    }
+}
