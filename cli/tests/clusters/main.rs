@@ -11,7 +11,6 @@ mod commands;
 mod controllers;
 mod replicas;
 mod settings;
-mod trials;
 
 #[path = "../tool/mod.rs"]
 mod tool;
