@@ -36,7 +36,9 @@ phases! {
         /// after a new [`Provider::invite`](super::Provider::invite).
         Ended {
             /// The time until which the record must stay and bind the cluster ID to the
-            /// pinned key. Then every issued certificate and used nonce has expired.
+            /// pinned key. Then every issued certificate and used nonce has expired. With
+            /// [`keep_record`](super::ConsumerSettings::keep_record), the record stays
+            /// after this time as well.
             /// `None` if the record has no such time. The record then contains an
             /// administrator's condition, which only
             /// [`lift_condition`](super::Provider::lift_condition) ends, or an access

@@ -71,7 +71,8 @@ impl<'a> IdentityExpectation<'a> {
     }
 }
 
-/// An Identity that a consumer may use. Only [`identity`] makes one.
+/// An Identity that a consumer may use. Only [`identity`] makes one. A value with a changed
+/// field is not verified any more.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct VerifiedIdentity {

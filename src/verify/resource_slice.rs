@@ -23,7 +23,7 @@ pub struct ResourceSliceExpectation<'a> {
 }
 
 /// A verified ResourceSlice: its names, key and request are right. Only verification
-/// makes one.
+/// makes one. A value with a changed field is not verified any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedSlice {
@@ -170,3 +170,6 @@ fn slice_name(slice: &ResourceSlice, policy: &Policy) -> Result<(), Error> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

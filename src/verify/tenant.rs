@@ -18,7 +18,7 @@ pub struct TenantExpectation<'a> {
 }
 
 /// A verified Tenant: its names, key, request and signature are right. Only
-/// verification makes one.
+/// verification makes one. A value with a changed field is not verified any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedTenant {

@@ -134,8 +134,8 @@ struct SliceForm {
     create_virtual_node: Option<bool>,
 }
 
-pub(crate) fn provider(request: ProviderRequest) -> Result<Vec<u8>, Failure> {
-    let desk = Desk::new(request.seen.answers);
+pub(crate) fn provider(mut request: ProviderRequest) -> Result<Vec<u8>, Failure> {
+    let desk = Desk::new(core::mem::take(&mut request.seen.answers));
     let record_key = RecordKey::new(bytes(&request.record_key, "recordKey")?)
         .map_err(|error| Failure::of_part("recordKey", error))?;
     let policy = request.config.policy.clone();
@@ -154,18 +154,12 @@ pub(crate) fn provider(request: ProviderRequest) -> Result<Vec<u8>, Failure> {
         };
     }
     let provider = builder.build();
-    let objects = objects(request.seen.objects);
-    let view = view(
-        &request.seen.peer,
-        &objects,
-        &request.seen.vouched_nonces,
-        &policy,
-    )?;
-    let now = request.seen.now;
-    let env = Env {
-        now,
-        entropy: Entropy::from_bytes(bytes(&request.seen.entropy, "entropy")?),
-    };
+    let seen = request.seen;
+    let objects = objects(seen.objects);
+    let view = view(&seen.peer, &objects, &seen.vouched_nonces, &policy)?;
+    let now = seen.now;
+    let entropy = Entropy::from_bytes(bytes(&seen.entropy, "entropy")?);
+    let env = Env { now, entropy };
     let step = match request.call {
         ProviderCall::Look => return look(&provider, &view, now),
         ProviderCall::Watches => return Ok(watches(&provider)),
@@ -192,26 +186,20 @@ pub(crate) fn provider(request: ProviderRequest) -> Result<Vec<u8>, Failure> {
     answer(&step?, &desk)
 }
 
-pub(crate) fn consumer(request: ConsumerRequest) -> Result<Vec<u8>, Failure> {
-    let desk = Desk::new(request.seen.answers);
+pub(crate) fn consumer(mut request: ConsumerRequest) -> Result<Vec<u8>, Failure> {
+    let desk = Desk::new(core::mem::take(&mut request.seen.answers));
     let policy = request.config.policy.clone();
     let keys = DeskKeys {
         key: request.key,
         desk: Arc::clone(&desk),
     };
     let consumer = Consumer::new(request.config, Arc::new(keys));
-    let objects = objects(request.seen.objects);
-    let view = view(
-        &request.seen.peer,
-        &objects,
-        &request.seen.vouched_nonces,
-        &policy,
-    )?;
-    let now = request.seen.now;
-    let env = Env {
-        now,
-        entropy: Entropy::from_bytes(bytes(&request.seen.entropy, "entropy")?),
-    };
+    let seen = request.seen;
+    let objects = objects(seen.objects);
+    let view = view(&seen.peer, &objects, &seen.vouched_nonces, &policy)?;
+    let now = seen.now;
+    let entropy = Entropy::from_bytes(bytes(&seen.entropy, "entropy")?);
+    let env = Env { now, entropy };
     let step = match request.call {
         ConsumerCall::Look => return look(&consumer, &view, now),
         ConsumerCall::Watches => return Ok(watches(&consumer)),

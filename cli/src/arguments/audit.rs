@@ -41,5 +41,4 @@ Examples:
   liqo-auth audit verify --home ./cl-provider
   liqo-auth audit verify --home ./cl-provider --head 71d4faaac4a39e1370d3d32152ad4c9bf5f7bff8519bd2f43d74f1c11263f1af
 
-A missing end of the log is noticed by the head that the home keeps. Store the head
-in another place, so that nobody brings both back to an earlier state.";
+Store the head in another place. Without it, a missing end of the log is not noticed.";

@@ -63,7 +63,8 @@ impl Provider {
 
 /// Deletes the peering's Secrets and renewals in the tenant namespace. Also deletes the
 /// record once the present time has reached `kept_until`, unless the
-/// [configuration](crate::provider::ConsumerSettings::keep_record) keeps it.
+/// [configuration](crate::provider::ConsumerSettings::keep_record) keeps the record of an
+/// ended peering.
 pub(crate) fn clean_up(look: &Look<'_>, kept_until: Option<Timestamp>, plan: &mut Plan<'_>) {
     plan.await_for(Awaited::Invitation);
     delete_leftovers(look, plan);
@@ -71,10 +72,11 @@ pub(crate) fn clean_up(look: &Look<'_>, kept_until: Option<Timestamp>, plan: &mu
         return;
     };
     delete_unanswered(look, &opened.record.held, plan);
-    let is_clean = look.observed.nonce.is_none() && look.observed.unreadable_handshake.is_none();
-    if look.configuration.keeps_record(look.peer()) {
+    // An invitation that was never used is no peering.
+    if look.configuration.keeps_record(look.peer()) && !opened.record.is_invitation() {
         return;
     }
+    let is_clean = look.observed.nonce.is_none() && look.observed.unreadable_handshake.is_none();
     match kept_until {
         // While a nonce Secret exists, the record stays. Without the record, the
         // Secret would count as a first invitation.

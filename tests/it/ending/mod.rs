@@ -250,6 +250,29 @@ fn a_record_that_is_kept_outlives_the_last_certificate() {
     assert_eq!(exchange.provider_phase().name(), "Uninvited");
 }
 
+/// A peer that never used its invitation had no peering that could have ended.
+#[test]
+fn the_record_of_an_unused_invitation_is_not_kept() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = Setup::new().exchange();
+    exchange.provider = notary.provider(|builder| {
+        builder.configure(|config| {
+            let peer = "cl-consumer".parse().unwrap();
+            config.peers.entry(peer).or_default().keep_record = true;
+        })
+    });
+    exchange.invite();
+    let nonce = secret_ref(NAMESPACE, "liqo-nonce");
+    exchange.at_provider.remove(&nonce).unwrap();
+    exchange.now = exchange.now + YEAR;
+    assert_eq!(exchange.provider_phase().name(), "Ended");
+    assert_eq!(
+        decisions(&exchange.turn_of_provider()),
+        [Decision::Forgotten]
+    );
+    assert_eq!(exchange.provider_phase().name(), "Uninvited");
+}
+
 #[test]
 fn a_crash_after_any_effect_of_the_end_leaves_no_object_behind() {
     let notary = Notary::new(30 * YEAR);
