@@ -144,6 +144,18 @@ func TestTheAdministratorsCalls(t *testing.T) {
 	}
 }
 
+// ask brings the consumer's Tenant to the provider, which has invited the consumer.
+func (p *pair) ask(t *testing.T) {
+	t.Helper()
+	step, err := p.provider.Invite(t.Context(), p.seenByProvider())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.atProvider.apply(t, step)
+	tenants := settle(t, p.atConsumer, "cl-provider", step.Outbox, p.consumer.Receive, p.consumer.Reconcile)
+	settle(t, p.atProvider, "cl-consumer", tenants, p.provider.Receive, p.provider.Reconcile)
+}
+
 // awaitingApproval is a pair whose consumer waits for an administrator.
 func awaitingApproval(t *testing.T, library *Library) *pair {
 	t.Helper()
@@ -152,13 +164,7 @@ func awaitingApproval(t *testing.T, library *Library) *pair {
 	p.provider = library.Provider(ProviderConfig{
 		ClusterID: "cl-provider", APIServer: "https://172.19.0.3:6443", APIServerCA: authority.pem, RequireApproval: true,
 	}, p.recordKey, Backends{Key: &Key{Signer: newKey(t)}, Names: nobodyElse, Signer: authority.sign, Now: testNow})
-	step, err := p.provider.Invite(t.Context(), p.seenByProvider())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.atProvider.apply(t, step)
-	tenants := settle(t, p.atConsumer, "cl-provider", step.Outbox, p.consumer.Receive, p.consumer.Reconcile)
-	settle(t, p.atProvider, "cl-consumer", tenants, p.provider.Receive, p.provider.Reconcile)
+	p.ask(t)
 	return p
 }
 
@@ -311,13 +317,7 @@ func TestASignatureIsAskedForAgain(t *testing.T) {
 	p.provider = library.Provider(ProviderConfig{
 		ClusterID: "cl-provider", APIServer: "https://172.19.0.3:6443", APIServerCA: authority.pem, KubernetesSigner: true,
 	}, p.recordKey, Backends{Key: &Key{Signer: newKey(t)}, Names: nobodyElse, Now: testNow})
-	step, err := p.provider.Invite(t.Context(), p.seenByProvider())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.atProvider.apply(t, step)
-	tenants := settle(t, p.atConsumer, "cl-provider", step.Outbox, p.consumer.Receive, p.consumer.Reconcile)
-	settle(t, p.atProvider, "cl-consumer", tenants, p.provider.Receive, p.provider.Reconcile)
+	p.ask(t)
 	denied := ""
 	for at, request := range p.atProvider.objects {
 		if strings.HasPrefix(at, "CertificateSigningRequest/") {
@@ -328,7 +328,7 @@ func TestASignatureIsAskedForAgain(t *testing.T) {
 			p.atProvider.put(request)
 		}
 	}
-	step, err = p.provider.Reconcile(t.Context(), p.seenByProvider())
+	step, err := p.provider.Reconcile(t.Context(), p.seenByProvider())
 	if err != nil || len(step.Refused) != 1 {
 		t.Fatalf("%q: %v %+v", denied, err, step)
 	}

@@ -19,8 +19,10 @@ import (
 func (r *Reconciler) apply(ctx context.Context, step *liqoauth.Step) (conflict bool, err error) {
 	for _, effect := range step.Effects {
 		err := r.applyOne(ctx, effect)
+		// The namespace of a new object may be missing. That is no conflict.
+		isGone := apierrors.IsNotFound(err) && effect.Type != "create"
 		switch {
-		case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
+		case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), isGone:
 			return true, nil
 		case err != nil:
 			return false, fmt.Errorf("%s: %w", effect.Request.Path, err)

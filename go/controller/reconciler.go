@@ -72,8 +72,8 @@ const (
 	pendingInterval = 10 * time.Second
 )
 
-// isPending has the types of what a step awaits from a backend. No change of an object
-// tells that the answer is there.
+// isPending has the types of what a step may await from a backend. A backend's answer
+// changes no object, so the reconciler looks again by itself.
 var isPending = map[string]bool{
 	"approval":   true,
 	"credential": true,
@@ -110,7 +110,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	for range looks {
 		view, err := r.view(ctx, peer)
 		if err != nil {
-			return reconcile.Result{}, err
+			return refusal(ctx, err)
 		}
 		if step, err = r.Side.Reconcile(ctx, view); err != nil {
 			return refusal(ctx, err)
@@ -179,6 +179,10 @@ func (r *Reconciler) keepDelivered(peer liqov1beta1.ClusterID, outbox []liqoauth
 		if digest, err := digestOf(message); err == nil && r.delivered[peer][digest] {
 			present[digest] = true
 		}
+	}
+	if len(present) == 0 {
+		delete(r.delivered, peer)
+		return
 	}
 	r.delivered[peer] = present
 }

@@ -93,6 +93,10 @@ async fn find_or_make(
     if let Some(found) = found {
         return readable(id, found);
     }
+    // The list has opaque Secrets alone. A Secret of another type is still read by name.
+    if missing == Missing::IsAnError && listed.is_none() {
+        return Err(Error::NoKey(id.clone()));
+    }
     if missing == Missing::IsMade {
         let data = make()?.into_iter();
         let secret = Secret {

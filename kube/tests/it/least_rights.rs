@@ -16,9 +16,10 @@ use crate::{
 
 #[tokio::test]
 async fn the_granted_rights_are_enough_for_a_life() {
-    let clusters = live(of("consumer.yaml"), of("provider.yaml"))
-        .await
-        .unwrap();
+    let rome = FakeApiServer::with_liqo("rome").with_rights(of("consumer.yaml"));
+    let milan = FakeApiServer::with_liqo("milan").with_rights(of("provider.yaml"));
+    let life = timeout(Duration::from_secs(60), lived(rome, milan));
+    let clusters = life.await.unwrap();
     assert_eq!(clusters.rome.forbidden(), []);
     assert_eq!(clusters.milan.forbidden(), []);
 }
@@ -64,14 +65,6 @@ async fn refuses(rule: &Rule, server: &FakeApiServer, rome: FakeApiServer, milan
         () = refused => {}
     }
     assert!(!server.forbidden().is_empty(), "nothing needs {rule}");
-}
-
-async fn live(consumer: Vec<Rule>, provider: Vec<Rule>) -> Option<Clusters> {
-    let rome = FakeApiServer::with_liqo("rome").with_rights(consumer);
-    let milan = FakeApiServer::with_liqo("milan").with_rights(provider);
-    timeout(Duration::from_secs(60), lived(rome, milan))
-        .await
-        .ok()
 }
 
 /// A whole life of a peering.
