@@ -383,11 +383,7 @@ pub(crate) enum Generate {
     #[command(visible_alias = "identities")]
     Identity(GenerateIdentity),
     /// Generate the replica of a slice for the provider, or the provider's answer to it
-    #[command(
-        name = "resourceslice",
-        visible_aliases = ["rs", "resourceslices"],
-        override_usage = "liqo-auth generate resourceslice [OPTIONS] <NAME>\n           --remote-cluster-id <ID>"
-    )]
+    #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"])]
     ResourceSlice(GenerateCarried),
     /// Generate the replica of a Renew for the provider, or the provider's answer to it
     #[command(visible_alias = "renews")]

@@ -176,7 +176,8 @@ impl Context {
     /// Prints what a template picks.
     pub(crate) fn picked(&self, value: &SecretValue, template: &Template) -> Result<()> {
         let text = template.evaluate(value);
-        let text = text.map_err(|error| Failure::usage(format!("--output jsonpath: {error}")))?;
+        let text =
+            text.map_err(|error| Failure::usage(format!("the template of --output: {error}")))?;
         self.printer.result(&text)
     }
 

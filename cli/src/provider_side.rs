@@ -321,6 +321,9 @@ pub(crate) fn unsigned(home: &Home, peer: &ClusterId) -> Failure {
             home.site().options(),
         ));
     }
+    if home.is_trial() && !home.is_signed_elsewhere() {
+        return Failure::waiting("the trial ends here: the cluster's signer would have to answer");
+    }
     let mut requests = home.all::<CertificateSigningRequest>();
     let request = requests.find(|request| {
         let label = request.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
@@ -328,9 +331,6 @@ pub(crate) fn unsigned(home: &Home, peer: &ClusterId) -> Failure {
     });
     let name = request.map_or("NAME", |request| request.metadata.name.as_str());
     let options = home.site().options();
-    if home.is_trial() && !home.is_signed_elsewhere() {
-        return Failure::waiting("the trial ends here: the cluster's signer would have to answer");
-    }
     let program = program();
     Failure::waiting(format!(
         "the request of {peer} waits for the cluster's signer: {program} export {options} | kubectl apply -f -; kubectl certificate approve {name}; kubectl get csr {name} -o yaml | {program} apply {options} -f -"

@@ -8,10 +8,8 @@
 
 mod tool;
 
-use std::process::Command;
-
 use serde_json::{Value, json};
-use tool::Folder;
+use tool::{Folder, make_ca};
 
 const AUTHENTICATE: &str = "authenticate --home cl-consumer --remote-home cl-provider";
 const SECRET: &str = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
@@ -19,16 +17,7 @@ const SECRET: &str = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
 fn with_homes() -> Folder {
     let folder = Folder::new();
     folder.ok("init --home cl-consumer");
-    let made = Command::new("openssl")
-        .args([
-            "req", "-x509", "-newkey", "ed25519", "-nodes", "-subj", "/CN=ca",
-        ])
-        .args(["-keyout", "ca.key", "-out", "ca.crt"])
-        .args(["-addext", "basicConstraints=critical,CA:TRUE"])
-        .current_dir(folder.path("."))
-        .output()
-        .unwrap();
-    assert!(made.status.success(), "{made:?}");
+    make_ca(&folder);
     folder.ok("init --home cl-provider --signer aws --api-server https://eks.example --api-server-ca ca.crt");
     folder
 }
@@ -62,7 +51,7 @@ fn a_person_enters_the_user_and_forgets_the_deleted_key() {
         "{run:?}"
     );
     let status = folder.ok("status --home cl-provider");
-    assert!(status.contains("`set aws-user`"), "{status}");
+    assert!(status.contains("this side: run `set aws-user`"), "{status}");
     folder.refused(&set_user("no-key"), SECRET, 2);
     let said = folder.ok_with(&set_user(first), SECRET);
     assert!(!said.contains(SECRET));
@@ -93,6 +82,17 @@ fn a_person_enters_the_user_and_forgets_the_deleted_key() {
         "accessKeyID": first,
     }]);
     assert_eq!(keys_to_delete(&folder), to_delete);
+    let keys = "get aws-keys --home cl-provider -o";
+    assert_eq!(
+        folder.ok(&format!("{keys} jsonpath={{.keys[*].accessKeyID}}")),
+        first
+    );
+    assert_eq!(
+        folder.ok(&format!("{keys} yaml")),
+        format!(
+            "keys:\n- accessKeyID: {first}\n  consumer: cl-consumer\n  userArn: arn:aws:iam::123456789012:user/rome\n"
+        )
+    );
     let names =
         folder.ok("get aws-keys --home cl-provider --remote-cluster-id cl-consumer -o name");
     assert_eq!(names, format!("{first}\n"));

@@ -101,6 +101,28 @@ fn a_server_without_a_certificate_does_not_begin() {
     }
 }
 
+/// A misspelt cluster ID would otherwise leave settings that nobody reads.
+#[test]
+fn the_renewal_is_set_for_a_provider_that_is_there() {
+    let folder = with_files();
+    let set = "set renewal by-hand --home";
+    let error = folder.refused(
+        &format!("{set} cl-consumer --remote-cluster-id cl-nobody"),
+        "",
+        4,
+    );
+    assert!(error.contains("no provider cl-nobody"), "{error}");
+    // The other direction has no renewal to set.
+    folder.refused(
+        &format!("{set} cl-provider --remote-cluster-id cl-consumer"),
+        "",
+        4,
+    );
+    folder.ok(&format!(
+        "{set} cl-consumer --remote-cluster-id cl-provider"
+    ));
+}
+
 #[test]
 fn a_file_without_an_object_is_named_as_such() {
     let folder = Folder::with_homes();
@@ -111,6 +133,16 @@ fn a_file_without_an_object_is_named_as_such() {
     let run = folder.run("get tenants --home cl-provider");
     assert!(
         run.err.contains("the file holds no object of Kubernetes"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn an_empty_object_is_inspected_under_a_title() {
+    let run = Folder::new().run_with("inspect -", "{}");
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(
+        run.out.starts_with("An object without a kind\n  Wrong "),
         "{run:?}"
     );
 }
@@ -128,6 +160,14 @@ fn each_form_of_text_is_read_or_named() {
         (String::new(), "there is no object in it"),
         ("---\n---\n".to_owned(), "there is no object in it"),
         ("# words\n".to_owned(), "there is no object in it"),
+        (
+            "{}".to_owned(),
+            "nothing was changed: found no map with apiVersion and kind",
+        ),
+        (
+            good.replace("  name: cl-consumer\n", "  name: \"\"\n"),
+            "nothing was changed: Tenant, metadata.name: a name must not be empty",
+        ),
         (good.replace("  ", "\t"), "indented with a tab"),
         (good.replace("kind: Tenant", "kind: Pod"), "Pod"),
         (good.replace("v1beta1", "v9"), "v9"),

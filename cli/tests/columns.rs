@@ -8,7 +8,7 @@
 
 mod tool;
 
-use tool::{Folder, Run};
+use tool::{Folder, Run, commands_of};
 
 const AUTHENTICATE: &str = "authenticate --home cl-consumer --remote-home cl-provider";
 
@@ -36,21 +36,6 @@ fn assert_fits(arguments: &str, run: &Run) {
     }
 }
 
-/// The commands that a help page lists.
-fn commands_of(page: &str) -> Vec<String> {
-    let Some((_, list)) = page.split_once("\nCommands:\n") else {
-        return Vec::new();
-    };
-    let lines = list.lines().take_while(|line| line.starts_with("  "));
-    // The lines below a name continue its description.
-    let names = lines.filter(|line| !line.starts_with("   "));
-    let names = names.filter_map(|line| line.split_whitespace().next());
-    names
-        .filter(|name| *name != "help")
-        .map(str::to_owned)
-        .collect()
-}
-
 #[test]
 fn each_help_page_fits() {
     let folder = Folder::new();
@@ -58,10 +43,8 @@ fn each_help_page_fits() {
     let mut count = 0;
     while let Some(path) = paths.pop() {
         let short = run(&folder, &format!("{path} -h"));
-        // Without a command, the page is shown as an answer to a wrong command line.
-        let page = format!("{}{}", short.out, short.err);
         paths.extend(
-            commands_of(&page)
+            commands_of(&short.out)
                 .iter()
                 .map(|name| format!("{path} {name}")),
         );
@@ -72,13 +55,13 @@ fn each_help_page_fits() {
             for line in shown.out.lines() {
                 assert!(line.chars().count() <= 80, "{arguments}: {line:?}");
             }
-            // An example is continued as a shell reads it.
-            let examples = shown.out.split_once("Examples:").map(|(_, after)| after);
-            for example in examples.into_iter().flat_map(joined) {
-                let words = example.split_whitespace().collect::<Vec<_>>();
-                if words.first() == Some(&"liqo-auth") {
-                    assert!(words.len() > 1, "{arguments}: {example:?}");
-                }
+            // An example is continued as a shell reads it: no line begins inside a command.
+            let examples = shown.out.split_once("Examples:\n");
+            let examples = examples.and_then(|(_, after)| after.split("\n\n").next());
+            for line in examples.into_iter().flat_map(joined) {
+                let begins = |sign: &&str| line.starts_with(*sign);
+                let is_inside = ["-", ">", "<", "|"].iter().any(begins);
+                assert!(!is_inside && !line.ends_with('\\'), "{arguments}: {line:?}");
             }
             count += 1;
         }
@@ -215,6 +198,21 @@ fn a_command_to_copy_has_a_line_of_its_own() {
         said.contains(&format!("Print it with: {}\n", copied.trim())),
         "{said}"
     );
+}
+
+/// A line that is exactly as wide as the terminal is not broken.
+#[test]
+fn a_line_of_progress_uses_the_whole_width() {
+    let folder = Folder::with_homes();
+    let line = " INFO   (remote) Tenant correctly applied on provider cluster";
+    let mut command = folder.command(AUTHENTICATE);
+    let shown = Run::of(
+        command
+            .env("COLUMNS", line.len().to_string())
+            .output()
+            .unwrap(),
+    );
+    assert!(shown.out.lines().any(|shown| shown == line), "{shown:?}");
 }
 
 #[test]

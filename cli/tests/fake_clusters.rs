@@ -23,7 +23,7 @@ use std::{
     process::{Child, Command, Stdio},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -37,13 +37,15 @@ use hyper_util::rt::TokioIo;
 use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener as Listener, runtime::Runtime};
-use tool::Folder;
+use tool::{Folder, make_ca};
 
 /// A cluster with Liqo, with its kubeconfig in a folder.
 struct Cluster {
     server: FakeApiServer,
     /// While this is set, the server does not answer requests that create something.
     is_slow: Arc<AtomicBool>,
+    /// The requests that have no answer for this reason.
+    held: Arc<AtomicUsize>,
     _runtime: Runtime,
 }
 
@@ -54,7 +56,13 @@ impl Cluster {
         let runtime = Runtime::new().unwrap();
         let listener = runtime.block_on(Listener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        runtime.spawn(serve(listener, server.clone(), is_slow.clone()));
+        let held = Arc::new(AtomicUsize::new(0));
+        runtime.spawn(serve(
+            listener,
+            server.clone(),
+            is_slow.clone(),
+            held.clone(),
+        ));
         let kubeconfig = json!({
             "apiVersion": "v1",
             "kind": "Config",
@@ -67,6 +75,7 @@ impl Cluster {
         let cluster = Self {
             server,
             is_slow,
+            held,
             _runtime: runtime,
         };
         cluster.set(&json!({ "apiServer": format!("https://{id}.example:6443") }));
@@ -119,16 +128,22 @@ impl Cluster {
     }
 }
 
-async fn serve(listener: Listener, server: FakeApiServer, is_slow: Arc<AtomicBool>) {
+async fn serve(
+    listener: Listener,
+    server: FakeApiServer,
+    is_slow: Arc<AtomicBool>,
+    held: Arc<AtomicUsize>,
+) {
     loop {
         let (stream, _) = listener.accept().await.unwrap();
-        let (server, is_slow) = (server.clone(), is_slow.clone());
+        let (server, is_slow, held) = (server.clone(), is_slow.clone(), held.clone());
         let service = service_fn(move |request: Request<Incoming>| {
-            let (client, is_slow) = (server.client(), is_slow.clone());
+            let (client, is_slow, held) = (server.client(), is_slow.clone(), held.clone());
             async move {
                 let (head, body) = request.into_parts();
                 let body = body.collect().await.unwrap().to_bytes();
                 if head.method == Method::POST && is_slow.load(Ordering::Relaxed) {
+                    held.fetch_add(1, Ordering::Relaxed);
                     std::future::pending::<()>().await;
                 }
                 client
@@ -262,7 +277,9 @@ fn a_slow_api_server_holds_up_neither_settings_nor_the_stop() {
     let changes = || folder.read("log").matches("have changed").count();
     milan.declare_rome();
     until("the settings count", || changes() > 0);
-    thread::sleep(Duration::from_millis(500));
+    until("the invitation waits for the API server", || {
+        milan.held.load(Ordering::Relaxed) > 0
+    });
     assert_eq!(milan.writes().len(), before, "an answer came");
     let so_far = changes();
     milan.set(&json!({ "apiServer": "https://milan.example:7443" }));
@@ -316,22 +333,41 @@ fn a_trial_on_two_clusters_writes_nothing() {
     assert_eq!((rome.writes(), milan.writes()), before);
 }
 
+/// A cluster has one key, which belongs to Liqo, too.
+#[test]
+fn the_key_of_a_cluster_is_not_rotated() {
+    let folder = Folder::new();
+    let milan = Cluster::start(&folder, "milan");
+    let error = folder.refused(
+        "rotate key --kubeconfig milan --remote-cluster-id rome",
+        "",
+        2,
+    );
+    assert!(error.contains("works on a home only"), "{error}");
+    assert_eq!(milan.writes(), Vec::<String>::new());
+}
+
+/// The Secret of a consumer that has signed a nonce of this provider.
+fn signed_nonce(provider: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": "liqo-signed-nonce",
+            "namespace": format!("liqo-tenant-{provider}"),
+            "labels": { "liqo.io/remote-cluster-id": provider },
+        },
+        "data": {},
+    })
+}
+
 /// The CA belongs to the URL: with another URL, the kubeconfig's CA counts no more.
 #[test]
 fn the_settings_of_a_cluster_keep_the_ca_of_a_new_url() {
     let folder = Folder::new();
     let milan = Cluster::start(&folder, "milan");
     folder.ok("create nonce --kubeconfig milan --remote-cluster-id rome");
-    let made = Command::new("openssl")
-        .args([
-            "req", "-x509", "-newkey", "ed25519", "-nodes", "-subj", "/CN=ca",
-        ])
-        .args(["-keyout", "ca.key", "-out", "ca.crt"])
-        .args(["-addext", "basicConstraints=critical,CA:TRUE"])
-        .current_dir(folder.path("."))
-        .output()
-        .unwrap();
-    assert!(made.status.success(), "{made:?}");
+    make_ca(&folder);
     let settings = || {
         let config_map = milan.named("configmaps", "liqo-auth-settings").remove(0);
         config_map["data"]["settings.yaml"]
@@ -346,7 +382,16 @@ fn the_settings_of_a_cluster_keep_the_ca_of_a_new_url() {
         "{said}"
     );
     assert!(said.contains("apiServerCA: "), "{said}");
-    folder.ok("set renewal by-hand --remote-cluster-id turin --kubeconfig milan");
+    let renewal = "set renewal by-hand --kubeconfig milan --remote-cluster-id";
+    let error = folder.refused(&format!("{renewal} turin"), "", 4);
+    assert!(error.contains("no provider turin"), "{error}");
+    milan.server.put(json!({
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": { "name": "liqo-tenant-turin" },
+    }));
+    milan.server.put(signed_nonce("turin"));
+    folder.ok(&format!("{renewal} turin"));
     let said = settings();
     assert!(
         said.contains("renewal: byHand") && said.contains("apiServerCA: "),

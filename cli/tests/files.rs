@@ -10,7 +10,7 @@ mod tool;
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use tool::Folder;
+use tool::{Folder, openssl};
 
 const AUTHENTICATE: &str = "authenticate --home cl-consumer --remote-home cl-provider";
 
@@ -214,26 +214,26 @@ fn an_authority_that_is_given_signs() {
 fn a_ca_may_have_its_key_in_any_form() {
     let folder = Folder::new();
     folder.ok("init --home cl-consumer");
-    let certificate = "openssl req -x509 -key ca.key -days 2 -subj /CN=ca -out ca.crt";
+    let certificate = "req -x509 -key ca.key -days 2 -subj /CN=ca -out ca.crt";
     for (number, (make, begins)) in [
         (
-            "openssl genrsa -traditional -out ca.key 2048",
+            "genrsa -traditional -out ca.key 2048",
             "-----BEGIN RSA PRIVATE KEY",
         ),
         (
-            "openssl ecparam -genkey -name prime256v1 -out ca.key",
+            "ecparam -genkey -name prime256v1 -out ca.key",
             "-----BEGIN EC PARAMETERS",
         ),
         (
-            "openssl ecparam -genkey -noout -name secp384r1 -out ca.key",
+            "ecparam -genkey -noout -name secp384r1 -out ca.key",
             "-----BEGIN EC PRIVATE KEY",
         ),
         (
-            "openssl ecparam -genkey -noout -name secp521r1 -out ca.key",
+            "ecparam -genkey -noout -name secp521r1 -out ca.key",
             "-----BEGIN EC PRIVATE KEY",
         ),
         (
-            "openssl genpkey -algorithm ed25519 -out ca.key",
+            "genpkey -algorithm ed25519 -out ca.key",
             "-----BEGIN PRIVATE KEY",
         ),
     ]
@@ -257,7 +257,7 @@ fn a_failed_init_leaves_nothing() {
     let folder = Folder::new();
     openssl(
         &folder,
-        "openssl genrsa -aes128 -passout pass:x -traditional -out ca.key 2048",
+        "genrsa -aes128 -passout pass:x -traditional -out ca.key 2048",
     );
     folder.write("ca.crt", "no certificate");
     folder.write(
@@ -284,14 +284,6 @@ fn an_rsa_key_tells_what_it_needs() {
     assert!(run.err.contains("Liqo 1.0.2"), "{run:?}");
     let run = Folder::new().run("init --home cl-a --api-server https://10.0.0.1:6443");
     assert_eq!(run.err, "", "{run:?}");
-}
-
-fn openssl(folder: &Folder, command: &str) {
-    let mut words = command.split(' ');
-    let mut process = std::process::Command::new(words.next().unwrap());
-    let output = process.args(words).current_dir(folder.path("")).output();
-    let output = output.unwrap();
-    assert!(output.status.success(), "{command}: {output:?}");
 }
 
 #[test]

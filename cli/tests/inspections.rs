@@ -11,7 +11,7 @@ mod tool;
 use std::fs;
 
 use serde_json::Value;
-use tool::{Folder, inspected, vector, with_files};
+use tool::{Folder, inspected, openssl, vector, with_files};
 
 fn texts(value: &Value) -> Vec<&str> {
     value
@@ -60,22 +60,10 @@ fn a_principal_is_no_consumer_with_or_without_a_home() {
 #[test]
 fn a_key_and_a_certificate_are_explained_and_not_shown() {
     let folder = Folder::new();
-    let made = std::process::Command::new("openssl")
-        .args(["req", "-x509", "-newkey", "ed25519", "-nodes", "-days", "9"])
-        .args([
-            "-subj",
-            "/O=liqo.io/CN=cl-a",
-            "-keyout",
-            "key.pem",
-            "-out",
-            "crt.pem",
-        ])
-        .current_dir(folder.path(""))
-        .output();
-    if made.is_err() && std::env::var_os("CI").is_none() {
-        return;
-    }
-    assert!(made.unwrap().status.success());
+    openssl(
+        &folder,
+        "req -x509 -newkey ed25519 -nodes -days 9 -subj /O=liqo.io/CN=cl-a -keyout key.pem -out crt.pem",
+    );
     let (key, certificate) = (folder.read("key.pem"), folder.read("crt.pem"));
     folder.write("both.pem", &format!("{key}{certificate}"));
     let (code, value) = inspected(&folder, "both.pem");

@@ -173,8 +173,10 @@ fn a_trial_shows_no_key_and_a_wrong_provider_is_refused() {
     let folder = Folder::with_homes();
     folder.ok(AUTHENTICATE);
     let before = folder.snapshot();
-    let shown = folder.ok(&format!("{ROTATE} --dry-run"));
-    assert!(shown.contains("+  privateKey: <"), "{shown}");
+    let run = folder.run(&format!("{ROTATE} --dry-run"));
+    assert!(run.out.contains("+  privateKey: <"), "{run:?}");
+    // There is nothing to do after a trial.
+    assert_eq!(run.err, "Nothing was changed (--dry-run).\n");
     assert!(before == folder.snapshot());
     let own = "rotate key --home cl-consumer --remote-cluster-id cl-consumer";
     let said = folder.refused(own, "", 2);

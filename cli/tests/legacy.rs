@@ -85,6 +85,42 @@ fn the_state_of_a_home_has_its_legacy_peerings() {
     folder.refused("status --home cl-home --remote-cluster-id cl-x", "", 4);
 }
 
+/// A ForeignCluster may have any name. The peer's name is its cluster ID, if it is known.
+#[test]
+fn a_foreign_cluster_is_named_by_its_cluster_id() {
+    let folder = Folder::new();
+    folder.ok(AUTHENTICATE);
+    let manifests = "cl-home/manifests/_cluster/foreigncluster";
+    let text = folder.read(&format!("{manifests}.cl-foreign.yaml"));
+    let renamed = text.replace("  name: cl-foreign\n", "  name: our-friends\n");
+    assert_ne!(text, renamed);
+    fs::remove_file(folder.path(&format!("{manifests}.cl-foreign.yaml"))).unwrap();
+    folder.write(&format!("{manifests}.our-friends.yaml"), &renamed);
+    let id = "{.legacyPeerings[*].peer}";
+    assert_eq!(
+        folder.ok(&format!("status --home cl-home -o jsonpath={id}")),
+        "cl-foreign"
+    );
+    folder.ok("status --home cl-home --remote-cluster-id cl-foreign");
+    assert_eq!(folder.ok("status --home cl-home -o name"), "cl-foreign\n");
+    // Before it is asked, only its name is known.
+    let unknown = renamed.replace("clusterID: cl-foreign", "clusterID: \"\"");
+    assert_ne!(unknown, renamed);
+    folder.write(&format!("{manifests}.our-friends.yaml"), &unknown);
+    assert_eq!(folder.ok("status --home cl-home -o name"), "our-friends\n");
+}
+
+#[test]
+fn only_who_has_an_identity_is_released() {
+    let folder = Folder::new();
+    folder.ok(AUTHENTICATE);
+    let release = "legacy release --home cl-foreign --remote-cluster-id";
+    let error = folder.refused(&format!("{release} cl-x"), "", 4);
+    assert!(error.contains("has given no identity to cl-x"), "{error}");
+    folder.ok(&format!("{release} cl-home"));
+    folder.refused(&format!("{release} cl-home"), "", 4);
+}
+
 #[test]
 fn whoever_holds_the_token_is_trusted_by_nobody_unasked() {
     let folder = Folder::new();

@@ -258,13 +258,18 @@ fn the_program_says_its_version_and_is_a_plug_in_of_kubectl() {
         folder.path("kubectl-liqo_auth"),
     )
     .unwrap();
-    let help = std::process::Command::new(folder.path("kubectl-liqo_auth"))
-        .args(["cordon", "tenant", "--help"])
-        .output()
-        .unwrap();
-    let help = String::from_utf8(help.stdout).unwrap();
-    assert!(
-        help.contains("Usage: kubectl liqo-auth cordon tenant"),
-        "{help}"
-    );
+    for command in [
+        "cordon tenant",
+        "generate resourceslice",
+        "legacy authenticate",
+    ] {
+        let help = std::process::Command::new(folder.path("kubectl-liqo_auth"))
+            .args(command.split(' '))
+            .arg("--help")
+            .output()
+            .unwrap();
+        let help = String::from_utf8(help.stdout).unwrap();
+        let usage = format!("Usage: kubectl liqo-auth {command} ");
+        assert!(help.contains(&usage), "{help}");
+    }
 }

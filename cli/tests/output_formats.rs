@@ -123,7 +123,7 @@ fn what_is_no_format_is_refused() {
         2,
     );
     assert!(
-        error.contains("array index out of bounds: index 7, length 1"),
+        error.contains("the template of --output: array index out of bounds: index 7, length 1"),
         "{error}"
     );
 }
@@ -168,20 +168,37 @@ fn verbosity_has_levels() {
     folder.ok("-v status --home cl-provider");
 }
 
+const END: &str = "unauthenticate --wait --timeout 1s --home cl-consumer --remote-home cl-provider";
+const TENANT: &str = "cl-provider/manifests/liqo-tenant-cl-consumer/tenant.cl-consumer.yaml";
+const IDENTITY: &str =
+    "cl-consumer/manifests/liqo-tenant-cl-provider/identity.controlplane-cl-provider.yaml";
+
+/// A peering whose objects in these files another program holds.
+fn with_held(files: &[&str]) -> Folder {
+    let folder = with_peering();
+    folder.ok("delete rs mypool --home cl-consumer --remote-home cl-provider");
+    for file in files {
+        let text = folder.read(file);
+        let without = "metadata:\n  finalizers:\n";
+        let text = match text.contains("  finalizers:\n") {
+            true => text,
+            false => text.replacen("metadata:\n", without, 1),
+        };
+        let held = text.replacen(
+            "  finalizers:\n",
+            "  finalizers:\n  - example.org/other\n",
+            1,
+        );
+        assert!(held.contains("example.org/other"), "{held}");
+        folder.write(file, &held);
+    }
+    folder
+}
+
 #[test]
 fn the_end_is_awaited() {
-    let folder = with_peering();
-    folder.ok("delete rs mypool --home cl-consumer --remote-home cl-provider");
-    folder.ok("unauthenticate --wait --home cl-consumer --remote-home cl-provider");
-    let folder = with_peering();
-    folder.ok("delete rs mypool --home cl-consumer --remote-home cl-provider");
-    // Another program holds the Tenant.
-    let file = "cl-provider/manifests/liqo-tenant-cl-consumer/tenant.cl-consumer.yaml";
-    let held = folder
-        .read(file)
-        .replace("  finalizers:\n", "  finalizers:\n  - example.org/other\n");
-    assert!(held.contains("example.org/other"), "{held}");
-    folder.write(file, &held);
+    with_held(&[]).ok(END);
+    let folder = with_held(&[TENANT]);
     let end = "unauthenticate --home cl-provider --remote-cluster-id cl-consumer";
     let run = folder.run(&format!("{end} --wait --timeout 1s"));
     assert_eq!(run.code, 4, "{run:?}");
@@ -189,4 +206,28 @@ fn the_end_is_awaited() {
         run.err.contains("it waits for example.org/other"),
         "{run:?}"
     );
+}
+
+/// A finalizer at the consumer does not keep the provider's half of the peering.
+#[test]
+fn both_halves_end_before_anything_is_awaited() {
+    let folder = with_held(&[IDENTITY]);
+    for _ in 0..2 {
+        let run = folder.run(END);
+        assert_eq!(run.code, 4, "{run:?}");
+        assert!(
+            run.err
+                .contains("Identity liqo-tenant-cl-provider/controlplane-cl-provider is deleted"),
+            "{run:?}"
+        );
+        assert!(!folder.path(TENANT).exists(), "{run:?}");
+    }
+    let run = with_held(&[IDENTITY, TENANT]).run(END);
+    assert_eq!(run.code, 4, "{run:?}");
+    for object in [
+        "Identity liqo-tenant-cl-provider/controlplane-cl-provider is deleted",
+        "Tenant liqo-tenant-cl-consumer/cl-consumer is deleted",
+    ] {
+        assert!(run.err.contains(object), "{object}: {run:?}");
+    }
 }

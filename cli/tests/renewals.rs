@@ -190,6 +190,8 @@ fn the_renewal_scheme_of_a_provider_is_a_setting() {
         ("by-hand", false, false),
     ] {
         let folder = Folder::with_homes();
+        // The scheme counts from the first certificate on.
+        folder.tenant();
         let set = "set renewal --home cl-consumer --remote-cluster-id cl-provider";
         folder.ok(&format!("{set} {scheme}"));
         folder.ok("authenticate --home cl-consumer --remote-home cl-provider");

@@ -8,7 +8,9 @@
 
 mod tool;
 
-use tool::Folder;
+use std::fs;
+
+use tool::{Folder, commands_of, make_ca};
 
 const AUTHENTICATE: &str = "authenticate --home cl-consumer --remote-home cl-provider";
 const TENANT: &str = "cl-provider/manifests/liqo-tenant-cl-consumer/tenant.cl-consumer.yaml";
@@ -23,8 +25,14 @@ fn tried(folder: &Folder, arguments: &str) -> String {
     run.out
 }
 
-fn log(folder: &Folder) -> Option<String> {
-    std::fs::read_to_string(folder.path("cl-provider/audit.log")).ok()
+/// The logs of all homes.
+fn log(folder: &Folder) -> Vec<String> {
+    let homes = fs::read_dir(folder.path(".")).unwrap();
+    let logs = homes.filter_map(|home| {
+        let log = home.unwrap().path().join("audit.log");
+        fs::read_to_string(log).ok()
+    });
+    logs.collect()
 }
 
 #[test]
@@ -125,188 +133,277 @@ fn what_is_refused_is_refused_in_a_trial_too() {
     folder.refused("cordon tenant cl-x --home cl-provider --dry-run", "", 4);
 }
 
-/// The commands that write, each with a command line that is tried above or here. A command
-/// that is in neither list fails this test: it has to be tried, or to be listed with its
-/// reason.
-#[test]
-fn each_command_is_tried_or_says_why_not() {
+/// The secret of an access key.
+const SECRET: &str = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
+
+/// What a trial ends with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum End {
+    /// It shows what the command would write.
+    Changes,
+    /// There is nothing to write.
+    Same,
+    /// The command is refused with exit code 4, and the trial, too.
+    Refused,
+}
+
+use End::{Changes, Refused, Same};
+
+/// The commands that write, each with a command line that changes something, where there is
+/// one.
+const WRITERS: &[(&str, &str, End)] = &[
+    ("init", "init --home cl-fourth", Changes),
+    (
+        "authenticate",
+        "authenticate --init --home cl-new --remote-home cl-provider",
+        Changes,
+    ),
+    (
+        "create nonce",
+        "create nonce --home cl-provider --remote-cluster-id cl-x",
+        Changes,
+    ),
+    (
+        "create resourceslice",
+        "create rs second --home cl-consumer --remote-home cl-provider",
+        Changes,
+    ),
+    (
+        "delete resourceslice",
+        "delete rs mypool --home cl-consumer --remote-home cl-provider",
+        Changes,
+    ),
+    (
+        "delete peering-user",
+        "delete peering-user --home cl-provider --consumer-cluster-id cl-guest",
+        Changes,
+    ),
+    (
+        "delete aws-key",
+        "delete aws-key AKIAIOSFODNN7EXAMPLE --home cl-aws --remote-cluster-id cl-second",
+        Changes,
+    ),
+    (
+        "generate tenant",
+        "generate tenant --home cl-consumer --remote-cluster-id cl-provider",
+        Same,
+    ),
+    (
+        "generate identity",
+        "generate identity --home cl-provider --remote-cluster-id cl-consumer",
+        Same,
+    ),
+    (
+        "generate resourceslice",
+        "generate rs mypool --home cl-consumer --remote-cluster-id cl-provider",
+        Same,
+    ),
+    (
+        "generate renew",
+        "generate renew nothing --home cl-consumer --remote-cluster-id cl-provider",
+        Refused,
+    ),
+    (
+        "generate peering-user",
+        "generate peering-user --home cl-provider --consumer-cluster-id cl-x",
+        Changes,
+    ),
+    ("apply", "apply --home cl-provider -f tenant.yaml", Changes),
+    (
+        "set api-server",
+        "set api-server https://10.0.0.9:6443 --home cl-provider",
+        Changes,
+    ),
+    ("set ca", "set ca ca.crt --home cl-provider", Changes),
+    (
+        "set renewal",
+        "set renewal --home cl-consumer --remote-cluster-id cl-provider by-hand",
+        Changes,
+    ),
+    (
+        "set aws-user",
+        "set aws-user --home cl-aws --remote-cluster-id cl-consumer --user-arn arn:aws:iam::123456789012:user/x --access-key-id AKIAIOSFODNN7OTHERS1 --region eu-west-1 --eks-cluster x",
+        Changes,
+    ),
+    (
+        "rotate key",
+        "rotate key --home cl-consumer --remote-cluster-id cl-provider",
+        Changes,
+    ),
+    (
+        "replicate",
+        "replicate --home cl-consumer --remote-home cl-provider",
+        Same,
+    ),
+    (
+        "renew",
+        "renew --home cl-consumer --remote-home cl-provider --now +300d",
+        Changes,
+    ),
+    (
+        "cordon tenant",
+        "cordon tenant cl-consumer --home cl-provider",
+        Changes,
+    ),
+    (
+        "cordon resourceslice",
+        "cordon rs mypool --home cl-provider --remote-cluster-id cl-consumer",
+        Changes,
+    ),
+    (
+        "drain tenant",
+        "drain tenant cl-consumer --home cl-provider",
+        Changes,
+    ),
+    (
+        "uncordon tenant",
+        "uncordon tenant cl-second --home cl-provider",
+        Changes,
+    ),
+    (
+        "uncordon resourceslice",
+        "uncordon rs mypool --home cl-provider --remote-cluster-id cl-consumer",
+        Same,
+    ),
+    (
+        "approve tenant",
+        "approve tenant cl-consumer --home cl-strict",
+        Changes,
+    ),
+    (
+        "deny tenant",
+        "deny tenant cl-consumer --home cl-strict --reason no",
+        Changes,
+    ),
+    (
+        "sign-again tenant",
+        "sign-again tenant cl-consumer --home cl-provider",
+        Refused,
+    ),
+    (
+        "sign-again resourceslice",
+        "sign-again rs mypool --home cl-provider --remote-cluster-id cl-consumer",
+        Refused,
+    ),
+    (
+        "release",
+        "release --home cl-provider --remote-cluster-id cl-consumer",
+        Changes,
+    ),
+    (
+        "unauthenticate",
+        "unauthenticate --home cl-second --remote-home cl-provider",
+        Changes,
+    ),
+    (
+        "legacy set remote-token",
+        "legacy set remote-token --home cl-consumer --remote-cluster-id cl-x --token-file token",
+        Changes,
+    ),
+    (
+        "legacy release",
+        "legacy release --home cl-foreign --remote-cluster-id cl-home",
+        Changes,
+    ),
+];
+
+/// They change nothing in a home; `man` writes the pages of the manual.
+const READERS: &[&str] = &[
+    "get",
+    "export",
+    "inspect",
+    "status",
+    "doctor",
+    "transcript",
+    "audit",
+    "rbac",
+    "completion",
+    "version",
+    "man",
+    "options",
+    "legacy get",
+    "legacy status",
+];
+
+/// They exchange messages with other programs, which have effects there.
+const TALKERS: &[&str] = &["run", "legacy authenticate", "legacy serve", "legacy peer"];
+
+/// Homes in which each of the writers has something to write.
+fn with_work() -> Folder {
     let folder = Folder::with_homes();
+    make_ca(&folder);
+    folder.ok("init --home cl-second");
+    folder.ok("init --home cl-strict --require-approval");
+    folder.ok(
+        "init --home cl-aws --signer aws --api-server https://eks.example --api-server-ca ca.crt",
+    );
     folder.ok(AUTHENTICATE);
     folder.ok("create rs mypool --home cl-consumer --remote-home cl-provider");
-    let tried_commands = [
-        ("init", "init --home cl-fourth"),
-        ("authenticate", AUTHENTICATE),
-        (
-            "create nonce",
-            "create nonce --home cl-provider --remote-cluster-id cl-x",
-        ),
-        (
-            "create resourceslice",
-            "create rs second --home cl-consumer --remote-home cl-provider",
-        ),
-        (
-            "delete resourceslice",
-            "delete rs mypool --home cl-consumer --remote-home cl-provider",
-        ),
-        (
-            "delete peering-user",
-            "delete peering-user --home cl-provider --consumer-cluster-id cl-x",
-        ),
-        (
-            "generate tenant",
-            "generate tenant --home cl-consumer --remote-cluster-id cl-provider",
-        ),
-        (
-            "generate identity",
-            "generate identity --home cl-provider --remote-cluster-id cl-consumer",
-        ),
-        (
-            "generate resourceslice",
-            "generate rs mypool --home cl-consumer --remote-cluster-id cl-provider",
-        ),
-        (
-            "generate renew",
-            "generate renew controlplane --home cl-consumer --remote-cluster-id cl-provider",
-        ),
-        (
-            "generate peering-user",
-            "generate peering-user --home cl-provider --consumer-cluster-id cl-x",
-        ),
-        ("apply", "apply --home cl-provider -f nowhere.yaml"),
-        (
-            "set api-server",
-            "set api-server https://10.0.0.9:6443 --home cl-provider",
-        ),
-        ("set ca", "set ca --default --home cl-provider"),
-        (
-            "set renewal",
-            "set renewal --home cl-consumer --remote-cluster-id cl-provider by-hand",
-        ),
-        (
-            "set aws-user",
-            "set aws-user --home cl-provider --remote-cluster-id cl-consumer --user-arn arn:aws:iam::1:user/x --access-key-id AKIA1 --region eu-west-1 --eks-cluster x",
-        ),
-        (
-            "delete aws-key",
-            "delete aws-key AKIA1 --home cl-provider --remote-cluster-id cl-consumer",
-        ),
-        (
-            "rotate key",
-            "rotate key --home cl-consumer --remote-cluster-id cl-provider",
-        ),
-        (
-            "replicate",
-            "replicate --home cl-consumer --remote-home cl-provider",
-        ),
-        ("renew", "renew --home cl-consumer"),
-        (
-            "cordon tenant",
-            "cordon tenant cl-consumer --home cl-provider",
-        ),
-        (
-            "cordon resourceslice",
-            "cordon rs mypool --home cl-provider --remote-cluster-id cl-consumer",
-        ),
-        (
-            "drain tenant",
-            "drain tenant cl-consumer --home cl-provider",
-        ),
-        (
-            "uncordon tenant",
-            "uncordon tenant cl-consumer --home cl-provider",
-        ),
-        (
-            "uncordon resourceslice",
-            "uncordon rs mypool --home cl-provider --remote-cluster-id cl-consumer",
-        ),
-        (
-            "approve tenant",
-            "approve tenant cl-consumer --home cl-provider",
-        ),
-        (
-            "deny tenant",
-            "deny tenant cl-consumer --home cl-provider --reason no",
-        ),
-        (
-            "sign-again tenant",
-            "sign-again tenant cl-consumer --home cl-provider",
-        ),
-        (
-            "sign-again resourceslice",
-            "sign-again rs mypool --home cl-provider --remote-cluster-id cl-consumer",
-        ),
-        (
-            "release",
-            "release --home cl-provider --remote-cluster-id cl-consumer",
-        ),
-        (
-            "unauthenticate",
-            "unauthenticate --home cl-consumer --remote-home cl-provider",
-        ),
-        (
-            "legacy set remote-token",
-            "legacy set remote-token --home cl-consumer --remote-cluster-id cl-x",
-        ),
-        (
-            "legacy release",
-            "legacy release --home cl-provider --remote-cluster-id cl-x",
-        ),
-    ];
-    // They change nothing in a home; `man` writes the pages of the manual.
-    let readers = [
-        "get",
-        "export",
-        "inspect",
-        "status",
-        "doctor",
-        "transcript",
-        "audit",
-        "rbac",
-        "completion",
-        "version",
-        "man",
-        "options",
-        "legacy get",
-        "legacy status",
-    ];
-    // They exchange messages with other programs, which have effects there.
-    let talkers = ["run", "legacy authenticate", "legacy serve", "legacy peer"];
+    folder.ok("authenticate --home cl-second --remote-home cl-provider");
+    folder.ok("cordon tenant cl-second --home cl-provider");
+    folder.ok("generate peering-user --home cl-provider --consumer-cluster-id cl-guest");
+    // A Tenant that is not applied yet.
+    folder.ok("init --home cl-third");
+    folder.ok("create nonce --home cl-provider --remote-cluster-id cl-third");
+    let nonce = folder.ok("get nonce --home cl-provider --remote-cluster-id cl-third");
+    let tenant = "generate tenant --home cl-third --remote-cluster-id cl-provider --nonce -";
+    folder.write("tenant.yaml", &folder.ok_with(tenant, &nonce));
+    // What waits for a person: an approval, an AWS user, the deletion of a key at AWS.
+    for (home, provider) in [
+        ("cl-consumer", "cl-strict"),
+        ("cl-consumer", "cl-aws"),
+        ("cl-second", "cl-aws"),
+    ] {
+        let run = folder.run(&format!(
+            "authenticate --home {home} --remote-home {provider}"
+        ));
+        assert_eq!(run.code, 4, "{run:?}");
+    }
+    folder.ok_with(
+        "set aws-user --home cl-aws --remote-cluster-id cl-second --user-arn arn:aws:iam::123456789012:user/y --access-key-id AKIAIOSFODNN7EXAMPLE --region eu-west-1 --eks-cluster x",
+        SECRET,
+    );
+    folder.ok("unauthenticate --home cl-second --remote-home cl-aws");
+    folder.ok("legacy authenticate --init --home cl-home --remote-home cl-foreign --trust-whoever-holds-the-token");
+    let token = folder.ok("legacy get token --home cl-foreign");
+    folder.write("token", &token);
+    folder
+}
+
+/// A command that is in no list fails this test: it has to be tried, or to be listed with
+/// its reason.
+#[test]
+fn each_command_is_tried_or_says_why_not() {
+    let folder = with_work();
     let known = |path: &str| {
         let begins = |name: &&str| path == *name || path.starts_with(&format!("{name} "));
-        tried_commands.iter().any(|(name, _)| *name == path)
-            || readers.iter().any(&begins)
-            || talkers.iter().any(begins)
+        WRITERS.iter().any(|(name, ..)| *name == path)
+            || READERS.iter().any(begins)
+            || TALKERS.iter().any(begins)
     };
     let mut paths = vec![String::new()];
     while let Some(path) = paths.pop() {
-        let page = folder.ok(&format!("{path} --help"));
-        let below = below(&page);
+        let below = commands_of(&folder.ok(&format!("{path} --help")));
         let name = path.trim();
         assert!(!below.is_empty() || known(name), "{name} is in no list");
         paths.extend(below.iter().map(|name| format!("{path} {name}")));
     }
-    for (name, arguments) in tried_commands {
+    for (name, arguments, end) in WRITERS {
         let (before, log) = (folder.snapshot(), log(&folder));
-        let run = folder.run_with(&format!("{arguments} --dry-run"), "token");
-        assert!(!run.err.contains("cannot be tried"), "{name}: {run:?}");
+        let run = folder.run_with(&format!("{arguments} --dry-run"), SECRET);
         assert!(before == folder.snapshot(), "{name} changed something");
         assert_eq!(log, self::log(&folder), "{name}");
-        let is_told =
-            run.err.contains("Nothing was changed") || run.err.contains("Nothing would change");
-        assert!(is_told, "{name}: {run:?}");
+        let told = match run.err.lines().last() {
+            Some("Nothing was changed (--dry-run).") => Changes,
+            Some("Nothing would change.") => Same,
+            _ => Refused,
+        };
+        assert_eq!(told, *end, "{name}: {run:?}");
+        assert_eq!(
+            run.code,
+            if told == Refused { 4 } else { 0 },
+            "{name}: {run:?}"
+        );
+        assert_eq!(!run.out.is_empty(), told == Changes, "{name}: {run:?}");
     }
-}
-
-/// The commands that a help page lists.
-fn below(page: &str) -> Vec<String> {
-    let Some((_, list)) = page.split_once("\nCommands:\n") else {
-        return Vec::new();
-    };
-    let lines = list.lines().take_while(|line| line.starts_with("  "));
-    let names = lines.filter(|line| !line.starts_with("   "));
-    let names = names.filter_map(|line| line.split_whitespace().next());
-    names
-        .filter(|name| *name != "help")
-        .map(str::to_owned)
-        .collect()
 }

@@ -162,7 +162,7 @@ pub(crate) struct Release {
 pub(crate) struct Unauthenticate {
     #[command(flatten)]
     pub(crate) remote: Remote,
-    /// Wait until the API server has removed what was deleted, as long as --timeout says
+    /// Wait until what was deleted is gone, for at most --timeout
     #[arg(long)]
     pub(crate) wait: bool,
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use liqo_auth::model::ClusterId;
 
+use super::output_format::Output;
+
 #[derive(Debug, Args)]
 pub(crate) struct SetAwsUser {
     /// The cluster ID of the consumer
@@ -36,14 +38,15 @@ pub(crate) struct GetAwsKeys {
     /// Only the keys of this consumer
     #[arg(long, value_name = "ID")]
     pub(crate) remote_cluster_id: Option<ClusterId>,
-    /// Print JSON, or only the IDs of the keys
-    #[arg(short, long, value_enum, value_name = "FORMAT")]
-    pub(crate) output: Option<AwsKeyFormat>,
+    /// Print the keys in a format for programs, or only their IDs
+    #[arg(short, long, value_name = "FORMAT", value_parser = Output::<AwsKeyFormat>::parser())]
+    pub(crate) output: Option<Output<AwsKeyFormat>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AwsKeyFormat {
     Json,
+    Yaml,
     /// One key a line
     Name,
 }

@@ -10,11 +10,7 @@ use super::Making;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Legacy {
     /// Authenticate with a foreign cluster, with access to both homes, over HTTPS on 127.0.0.1
-    #[command(
-        visible_alias = "auth",
-        after_help = AUTHENTICATE_EXAMPLES,
-        override_usage = "liqo-auth legacy authenticate [OPTIONS] --remote-home <DIR>\n           --trust-whoever-holds-the-token"
-    )]
+    #[command(visible_alias = "auth", after_help = AUTHENTICATE_EXAMPLES)]
     Authenticate(LegacyAuthenticate),
     /// Answer home clusters over HTTPS (on the foreign cluster)
     #[command(after_help = SERVE_EXAMPLES)]

@@ -147,9 +147,13 @@ fn read(file: &Path, messages: &mut Vec<Message>) -> Result<()> {
             Object::Renew(renew) => Received::Renew(renew),
             Object::CertificateSigningRequest(request) => Received::Request(request),
             Object::Unreadable(unreadable) => {
+                let id = match unreadable.id.name.is_empty() {
+                    true => String::new(),
+                    false => format!("{}: ", unreadable.id),
+                };
                 return Err(refuse(format!(
-                    "{}: {}. Ask the peer to generate it again, and pass it on unchanged.",
-                    unreadable.id, unreadable.reason
+                    "{id}{}. Ask the peer to generate it again, and pass it on unchanged.",
+                    unreadable.reason
                 )));
             }
             other => {
@@ -184,7 +188,10 @@ impl Message {
         };
         text.parse().map_err(|error| {
             let (kind, name) = self.object.kind_and_name();
-            let id = ObjectRef::new(kind, "", name);
+            let id = match name.is_empty() {
+                true => kind.to_string(),
+                false => ObjectRef::new(kind, "", name).to_string(),
+            };
             Failure::new(
                 Code::Refused,
                 format!("{id}, {field}: {error}. Use the cluster ID that the peer's Liqo was installed with."),

@@ -101,12 +101,9 @@ fn show(context: &Context, output: Option<&Output<LogFormat>>) -> Result<()> {
         context.printer.message("The log has no entries yet.");
         return Ok(());
     }
+    // The other formats were printed above.
     let is_wide = output.is_some();
-    let text = match is_wide {
-        true => table.to_wide_text(),
-        false => table.to_text(),
-    };
-    context.printer.result(&text)
+    context.printer.result(&table.text(is_wide))
 }
 
 /// The decision with which the log notes its own repair.

@@ -10,7 +10,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::{
-    arguments::{AwsKeyFormat, DeleteAwsKey, GetAwsKeys, SetAwsUser},
+    arguments::{
+        AwsKeyFormat, DeleteAwsKey, GetAwsKeys, SetAwsUser,
+        output_format::{DocumentFormat, Output},
+    },
     context::Context,
     failure::{Failure, Result},
     home::{Signer, Use},
@@ -116,12 +119,16 @@ pub(super) fn keys(context: &Context, arguments: &GetAwsKeys) -> Result<()> {
             }
         }
     }
-    match arguments.output {
-        Some(AwsKeyFormat::Json) => {
-            let all = json!({ "keys": keys });
-            return context.printer.result(&format!("{all:#}\n"));
+    let document = |output| context.document(&json!({ "keys": keys }), &output);
+    match &arguments.output {
+        Some(Output::Format(AwsKeyFormat::Json)) => {
+            return document(Output::Format(DocumentFormat::Json));
         }
-        Some(AwsKeyFormat::Name) => {
+        Some(Output::Format(AwsKeyFormat::Yaml)) => {
+            return document(Output::Format(DocumentFormat::Yaml));
+        }
+        Some(Output::JsonPath(template)) => return document(Output::JsonPath(template.clone())),
+        Some(Output::Format(AwsKeyFormat::Name)) => {
             let names = keys.iter().map(|key| format!("{}\n", key.access_key_id));
             return context.printer.result(&names.collect::<String>());
         }

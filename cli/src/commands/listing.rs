@@ -185,11 +185,7 @@ pub(super) fn print(
     } else {
         table.without_first()
     };
-    let text = match list.is_wide() {
-        true => table.to_wide_text(),
-        false => table.to_text(),
-    };
-    context.printer.result(&text)?;
+    context.printer.result(&table.text(list.is_wide()))?;
     readable
 }
 

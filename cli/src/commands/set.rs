@@ -71,9 +71,14 @@ fn set_endpoint(context: &Context, change: impl FnOnce(&mut Home) -> Result<Stri
 }
 
 fn set_renewal(context: &Context, scheme: RenewalName, provider: &ClusterId) -> Result<()> {
-    let mut home = context.open_unloaded(Use::Write)?;
-    context.try_out(&mut home);
+    let mut home = context.open(Use::Write)?;
     check_other(&home, provider)?;
+    if !overview::peers(&home).contains(&(provider.clone(), Role::Provider)) {
+        return Err(Failure::waiting(format!(
+            "{} has no provider {provider}: set the renewal after the Tenant for it is generated",
+            home.site()
+        )));
+    }
     home.peer_mut(provider).renewal = scheme;
     home.save()?;
     let name = scheme.to_possible_value();

@@ -89,28 +89,21 @@ impl Seen {
     }
 
     fn print(&self, context: &Context, arguments: &Status) -> Result<()> {
-        let format = match arguments.output.clone() {
-            None => None,
-            Some(Output::Format(format)) => Some(format),
-            Some(Output::JsonPath(template)) => {
-                self.print_document(context, &Output::JsonPath(template))?;
-                return self.judge(context, arguments);
-            }
-        };
-        match format {
+        let document = |format| self.print_document(context, &Output::Format(format));
+        let picture = |picture| self.print_picture(context, arguments, picture);
+        match &arguments.output {
             None => self.print_tables(context, false)?,
-            Some(StatusFormat::Wide) => self.print_tables(context, true)?,
-            Some(StatusFormat::Json) => {
-                self.print_document(context, &Output::Format(DocumentFormat::Json))?;
+            Some(Output::JsonPath(template)) => {
+                self.print_document(context, &Output::JsonPath(template.clone()))?;
             }
-            Some(StatusFormat::Yaml) => {
-                self.print_document(context, &Output::Format(DocumentFormat::Yaml))?;
-            }
-            Some(StatusFormat::Name) => self.print_names(context)?,
-            Some(StatusFormat::Dot) => self.print_picture(context, arguments, Picture::Dot)?,
-            Some(StatusFormat::Mermaid) => {
-                self.print_picture(context, arguments, Picture::Mermaid)?;
-            }
+            Some(Output::Format(format)) => match format {
+                StatusFormat::Wide => self.print_tables(context, true)?,
+                StatusFormat::Json => document(DocumentFormat::Json)?,
+                StatusFormat::Yaml => document(DocumentFormat::Yaml)?,
+                StatusFormat::Name => self.print_names(context)?,
+                StatusFormat::Dot => picture(Picture::Dot)?,
+                StatusFormat::Mermaid => picture(Picture::Mermaid)?,
+            },
         }
         self.judge(context, arguments)
     }
@@ -128,7 +121,8 @@ impl Seen {
     /// line.
     fn print_names(&self, context: &Context) -> Result<()> {
         let peers = self.peerings.iter().map(|peering| peering.peer.as_str());
-        let peers: BTreeSet<&str> = peers.collect();
+        let legacy = self.legacy.iter().map(|peering| peering.peer.as_str());
+        let peers: BTreeSet<&str> = peers.chain(legacy).collect();
         let lines = peers.iter().map(|peer| format!("{peer}\n"));
         context.printer.result(&lines.collect::<String>())
     }
@@ -184,11 +178,7 @@ impl Seen {
             table_of_legacy(&self.legacy),
         ];
         for table in tables.iter().filter(|table| !table.is_empty()) {
-            let text = match is_wide {
-                true => table.to_wide_text(),
-                false => table.to_text(),
-            };
-            printer.result(&format!("\n{text}"))?;
+            printer.result(&format!("\n{}", table.text(is_wide)))?;
         }
         if self.peerings.is_empty() && self.legacy.is_empty() {
             printer.message("No peer.");

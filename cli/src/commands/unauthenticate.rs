@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use liqo_auth::model::{ClusterId, Identity, ObjectRef, Resource, names};
+use liqo_auth::model::{ClusterId, Identity, Kind, names};
 
 use super::get;
 use crate::{
@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
             "End the authentication with {peer} in {}?",
             local.site()
         ))?;
-        return alone(context, &mut local, &peer, until);
+        return alone(context, local, &peer, until);
     };
     check_direction(&local, &remote)?;
     context.confirm(&format!(
@@ -41,9 +41,11 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
     ))?;
     // First, replicate the deletion of slices that were deleted without replication.
     Pair::new(&mut local, &mut remote, &context.policy, context.clock)?.settle()?;
-    leave(context, &mut local, &peer, Side::Local, until)?;
-    let consumer = local.cluster_id().clone();
-    end(context, &mut remote, &consumer, Side::Remote, until)
+    let identity = leave(context, local, &peer, Side::Local)?;
+    // What holds the Identity does not keep the rights at the provider.
+    let consumer = identity.home.cluster_id().clone();
+    let tenant = end(context, remote, &consumer, Side::Remote)?;
+    await_removal([identity, tenant], until)
 }
 
 /// Checks that the local cluster is, or was, the consumer of the remote one.
@@ -70,21 +72,16 @@ fn check_direction(local: &Home, remote: &Home) -> Result<()> {
 }
 
 /// Ends the peering on one home only: as the consumer, or else as the provider.
-fn alone(
-    context: &Context,
-    home: &mut Home,
-    peer: &ClusterId,
-    until: Option<Instant>,
-) -> Result<()> {
-    let is_consumer = is_consumer(home, peer);
-    let is_provider = get::tenant_of(home, peer).is_some();
+fn alone(context: &Context, home: Home, peer: &ClusterId, until: Option<Instant>) -> Result<()> {
+    let is_consumer = is_consumer(&home, peer);
+    let is_provider = get::tenant_of(&home, peer).is_some();
     match (is_consumer, is_provider) {
         (false, false) => Err(Failure::waiting(format!(
             "{} has no peering with {peer}",
             home.site()
         ))),
         (true, _) => {
-            leave(context, home, peer, Side::Only, until)?;
+            await_removal([leave(context, home, peer, Side::Only)?], until)?;
             if is_provider {
                 context.printer.message(&format!(
                     "{peer} is still a consumer of this cluster: run the command again to end that, too"
@@ -92,20 +89,14 @@ fn alone(
             }
             Ok(())
         }
-        (false, true) => end(context, home, peer, Side::Only, until),
+        (false, true) => await_removal([end(context, home, peer, Side::Only)?], until),
     }
 }
 
-/// Ends the peering on the consumer.
-fn leave(
-    context: &Context,
-    home: &mut Home,
-    provider: &ClusterId,
-    side: Side,
-    until: Option<Instant>,
-) -> Result<()> {
-    let was_there = identity(home, provider);
-    let mut consumer = ConsumerSide::new(home, provider, &context.policy, context.clock)?;
+/// Ends the peering on the consumer. Returns its Identity, which is deleted.
+fn leave(context: &Context, mut home: Home, provider: &ClusterId, side: Side) -> Result<Deleted> {
+    let was_there = identity(&home, provider);
+    let mut consumer = ConsumerSide::new(&mut home, provider, &context.policy, context.clock)?;
     consumer.administer(
         "resourceslices are still present on consumer cluster",
         |consumer, view, _| consumer.unauthenticate(view),
@@ -114,69 +105,87 @@ fn leave(
         .printer
         .info(side, "No leftover resourceslices on consumer cluster")?;
     consumer.settle()?;
-    await_removal(home, until, |home| {
-        let name = names::identity_name(provider);
-        let mut identities = home.all::<Identity>();
-        let identity = identities.find(|identity| identity.metadata.name == name);
-        identity.map(|identity| (identity.id(), identity.metadata.finalizers.clone()))
-    })?;
     let done = match was_there {
         true => "Identity control plane correctly deleted",
         false => "Identity control plane already deleted",
     };
-    context.printer.info(side, done)
+    context.printer.info(side, done)?;
+    Ok(Deleted {
+        home,
+        kind: Kind::Identity,
+        name: names::identity_name(provider),
+    })
 }
 
-/// Ends the peering on the provider.
-fn end(
-    context: &Context,
-    home: &mut Home,
-    consumer: &ClusterId,
-    side: Side,
-    until: Option<Instant>,
-) -> Result<()> {
-    let was_there = get::tenant_of(home, consumer).is_some();
-    let mut provider = ProviderSide::new(home, consumer, &context.policy, context.clock)?;
+/// Ends the peering on the provider. Returns the consumer's Tenant, which is deleted.
+fn end(context: &Context, mut home: Home, consumer: &ClusterId, side: Side) -> Result<Deleted> {
+    let was_there = get::tenant_of(&home, consumer).is_some();
+    let mut provider = ProviderSide::new(&mut home, consumer, &context.policy, context.clock)?;
     provider.administer("the Tenant is not deleted", |provider, view, _| {
         provider.end(view)
     })?;
     provider.settle()?;
-    await_removal(home, until, |home| {
-        let tenant = get::tenant_of(home, consumer)?;
-        Some((tenant.id(), tenant.metadata.finalizers.clone()))
-    })?;
     let done = match was_there {
         true => "Tenant correctly deleted",
         false => "Tenant already deleted",
     };
-    context.printer.info(side, done)
+    context.printer.info(side, done)?;
+    Ok(Deleted {
+        home,
+        kind: Kind::Tenant,
+        name: consumer.to_string(),
+    })
 }
 
-/// Waits until a deleted object is gone. `left` returns the object that is still there, and
-/// its finalizers. Without a time, nothing is awaited.
-fn await_removal(
-    home: &mut Home,
-    until: Option<Instant>,
-    left: impl Fn(&Home) -> Option<(ObjectRef, Vec<String>)>,
-) -> Result<()> {
-    let Some(until) = until.filter(|_| !home.is_trial()) else {
+/// An object that was deleted. It stays while it has finalizers.
+struct Deleted {
+    home: Home,
+    kind: Kind,
+    name: String,
+}
+
+impl Deleted {
+    /// The object that is still there, and its finalizers, in words.
+    fn rest(&self) -> Option<String> {
+        let mut objects = self.home.objects();
+        let object = objects.find(|object| {
+            let id = object.id();
+            id.kind == self.kind && id.name == self.name
+        })?;
+        let finalizers = object.metadata().map(|metadata| &metadata.finalizers);
+        let finalizers = finalizers.filter(|finalizers| !finalizers.is_empty());
+        let holders = finalizers.map_or_else(String::new, |finalizers| {
+            format!(": it waits for {}", escaped(&finalizers.join(", ")))
+        });
+        Some(format!(
+            "{} is deleted, and still there{holders}",
+            object.id()
+        ))
+    }
+}
+
+/// Waits until the deleted objects are gone. Without a time, nothing is awaited.
+fn await_removal<const N: usize>(mut deleted: [Deleted; N], until: Option<Instant>) -> Result<()> {
+    let is_trial = deleted.iter().any(|deleted| deleted.home.is_trial());
+    let Some(until) = until.filter(|_| !is_trial) else {
         return Ok(());
     };
-    while let Some((id, finalizers)) = left(home) {
+    loop {
+        let rest: Vec<String> = deleted.iter().filter_map(Deleted::rest).collect();
+        if rest.is_empty() {
+            return Ok(());
+        }
         if Instant::now() >= until {
-            let holders = match finalizers.is_empty() {
-                true => String::new(),
-                false => format!(": it waits for {}", finalizers.join(", ")),
-            };
             return Err(Failure::waiting(format!(
-                "{id} is deleted, and still there{}. Run the command again to go on waiting",
-                escaped(&holders)
+                "{}. Run the command again to go on waiting",
+                rest.join("; ")
             )));
         }
         thread::sleep(PAUSE);
-        home.reload()?;
+        for deleted in &mut deleted {
+            deleted.home.reload()?;
+        }
     }
-    Ok(())
 }
 
 /// The pause between two looks at an API server.

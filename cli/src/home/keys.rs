@@ -38,14 +38,7 @@ impl Home {
         let mut found = Vec::new();
         for secret in self.all::<Secret>() {
             if let Some(provider) = provider_of(secret) {
-                found.push(OwnKey {
-                    key: self.read_key(secret, names::PRIVATE_KEY)?,
-                    predecessor: match secret.get(EARLIER_PRIVATE_KEY) {
-                        None => None,
-                        Some(_) => Some(self.read_key(secret, EARLIER_PRIVATE_KEY)?),
-                    },
-                    provider,
-                });
+                found.push(self.read_own(provider, secret)?);
             }
         }
         Ok(found)
@@ -71,8 +64,10 @@ impl Home {
     }
 
     fn own_key(&self, provider: &ClusterId) -> Result<Option<OwnKey>> {
-        let mut own = self.own_keys()?.into_iter();
-        Ok(own.find(|own| own.provider == *provider))
+        let secret = self.secret_of(provider);
+        secret
+            .map(|secret| self.read_own(provider.clone(), secret))
+            .transpose()
     }
 
     /// Whether the certificate from a provider is for an earlier key than the present one.
@@ -118,7 +113,7 @@ impl Home {
         provider: &ClusterId,
         algorithm: Algorithm,
         now: Timestamp,
-    ) -> Result<Arc<KeyPair>> {
+    ) -> Result<OwnKey> {
         self.folder(
             "makes a key that only a home has: a cluster has one key, which Liqo uses, too",
         )?;
@@ -144,9 +139,9 @@ impl Home {
             (names::PUBLIC_KEY.to_owned(), public),
         ]
         .into();
-        if let Some(predecessor) = predecessor {
+        if let Some(predecessor) = &predecessor {
             let earlier = EARLIER_PRIVATE_KEY.to_owned();
-            secret.data.insert(earlier, pem(&predecessor));
+            secret.data.insert(earlier, pem(predecessor));
         }
         let effect = match present {
             None => Effect::Create(secret.into()),
@@ -156,7 +151,11 @@ impl Home {
             },
         };
         self.apply(&effect, now)?;
-        Ok(Arc::new(key))
+        Ok(OwnKey {
+            provider: provider.clone(),
+            key: Arc::new(key),
+            predecessor,
+        })
     }
 
     /// The key that the provider knows: the earlier one until the present one is certified.
@@ -206,6 +205,17 @@ impl Home {
 
     fn secret_of(&self, provider: &ClusterId) -> Option<&Secret> {
         self.get(names::LIQO_NAMESPACE, &format!("{OWN_KEY}{provider}"))
+    }
+
+    fn read_own(&self, provider: ClusterId, secret: &Secret) -> Result<OwnKey> {
+        let predecessor = secret.get(EARLIER_PRIVATE_KEY);
+        Ok(OwnKey {
+            key: self.read_key(secret, names::PRIVATE_KEY)?,
+            predecessor: predecessor
+                .map(|_| self.read_key(secret, EARLIER_PRIVATE_KEY))
+                .transpose()?,
+            provider,
+        })
     }
 
     fn read_key(&self, secret: &Secret, field: &str) -> Result<Arc<KeyPair>> {

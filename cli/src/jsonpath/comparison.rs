@@ -56,7 +56,7 @@ fn kind(value: &Value) -> Result<Kind<'_>, String> {
     }
 }
 
-/// None if one is not a number.
+/// None if one is NaN.
 fn ordering(left: &Kind<'_>, right: &Kind<'_>) -> Result<Option<Ordering>, String> {
     match (left, right) {
         (Kind::Integer(left), Kind::Integer(right)) => Ok(Some(left.cmp(right))),

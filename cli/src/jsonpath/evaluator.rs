@@ -64,6 +64,9 @@ impl<'t> Evaluator<'t> {
                 break;
             }
             if std::mem::take(&mut self.begins) {
+                if self.depth == MAX_DEPTH {
+                    return Err(format!("at most {MAX_DEPTH} ranges may be in each other"));
+                }
                 self.depth += 1;
                 for value in &results {
                     found.extend(self.find_from(at + 1, Some(value))?);
@@ -122,11 +125,7 @@ impl<'t> Evaluator<'t> {
                 }
                 Ok(united)
             }
-            Node::Filter { left, comparison } => {
-                let comparison = comparison.as_ref();
-                let comparison = comparison.map(|(operator, right)| (operator.as_str(), right));
-                self.filtered(values, left, comparison)
-            }
+            Node::Filter { left, comparison } => self.filtered(values, left, comparison.as_ref()),
             Node::Word(word) => self.word(values, word),
         }
     }
@@ -153,7 +152,7 @@ impl<'t> Evaluator<'t> {
         &mut self,
         values: Values<'v>,
         left: &[Node],
-        comparison: Option<(&str, &Vec<Node>)>,
+        comparison: Option<&(String, Vec<Node>)>,
     ) -> Result<Values<'v>, Fault> {
         let mut passed = Values::new();
         for value in values {
@@ -281,13 +280,16 @@ fn ranged(values: Values<'_>, bounds: Bounds) -> Result<Values<'_>, Fault> {
         let step = bounds.step.unwrap_or(1);
         let step = usize::try_from(step).ok().filter(|step| *step > 0);
         let step = step.ok_or_else(|| Fault::new("step must be > 0", true))?;
-        let (from, count) = (from, to - from);
-        let from = usize::try_from(from).unwrap_or_default();
-        let count = usize::try_from(count).unwrap_or_default();
-        picked.extend(items.into_iter().skip(from).take(count).step_by(step));
+        let index = |bound: i64| usize::try_from(bound).unwrap_or_default();
+        let picks = items.into_iter().take(index(to)).skip(index(from));
+        picked.extend(picks.step_by(step));
     }
     Ok(picked)
 }
+
+/// The number of ranges in each other. Each level needs a part of the stack, and multiplies
+/// the work.
+const MAX_DEPTH: usize = 16;
 
 /// The name of a value's type in Go.
 fn type_of(value: &Value) -> &'static str {

@@ -3,7 +3,8 @@
 //! that is missing. No crate has it.
 //!
 //! Source: Kubernetes, `k8s.io/client-go/util/jsonpath`. The order of a map's values, which
-//! is random in kubectl, is that of its keys here.
+//! is random in kubectl, is that of its keys here. At most 16 ranges are in each other, where
+//! kubectl has no limit.
 
 mod comparison;
 mod evaluator;
@@ -47,9 +48,9 @@ impl Template {
         let results = Evaluator::new(&self.parts).find(document)?;
         let print = |values: &Vec<_>| match self.is_json {
             true => text::as_json(values),
-            false => text::as_words(values),
+            false => Ok(text::as_words(values)),
         };
-        Ok(results.iter().map(print).collect())
+        results.iter().map(print).collect()
     }
 }
 

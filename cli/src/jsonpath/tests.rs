@@ -185,3 +185,24 @@ fn a_template_gives_what_kubectl_prints() {
     fs::remove_file(&file).unwrap();
     assert!(different.is_empty(), "{}", different.join("\n"));
 }
+
+/// Ranges in each other multiply the work, and each one needs a part of the stack.
+#[test]
+fn ranges_are_in_each_other_up_to_a_depth() {
+    let document: Value = serde_json::from_str(DOCUMENT).unwrap();
+    let nested = |depth: usize| {
+        let template = format!(
+            "{}{{.kind}}{}",
+            "{range @}".repeat(depth),
+            "{end}".repeat(depth)
+        );
+        Template::parse(&template).unwrap().evaluate(&document)
+    };
+    assert_eq!(nested(16).as_deref(), Ok("Sample"));
+    for depth in [17, 8000] {
+        assert_eq!(
+            nested(depth).unwrap_err(),
+            "at most 16 ranges may be in each other"
+        );
+    }
+}

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Number, Value};
+use serde::Serialize;
+use serde_json::{Number, Serializer, Value, ser::PrettyFormatter};
 
 /// Results with spaces between them: texts as they are, lists and maps as JSON.
 pub(super) fn as_words(values: &[Cow<'_, Value>]) -> String {
@@ -10,12 +11,16 @@ pub(super) fn as_words(values: &[Cow<'_, Value>]) -> String {
     words.join(" ")
 }
 
-/// Results as a JSON array in lines.
-pub(super) fn as_json(values: &[Cow<'_, Value>]) -> String {
-    let values = values.iter().map(|value| value.clone().into_owned());
-    let mut lines = String::new();
-    indented(&Value::Array(values.collect()), 0, &mut lines);
-    format!("{}\n", escaped(&lines))
+/// Results as a JSON array in lines, with four spaces for each level.
+pub(super) fn as_json(values: &[Cow<'_, Value>]) -> Result<String, String> {
+    let mut lines = Vec::new();
+    let format = PrettyFormatter::with_indent(b"    ");
+    let mut serializer = Serializer::with_formatter(&mut lines, format);
+    values
+        .serialize(&mut serializer)
+        .map_err(|error| error.to_string())?;
+    let lines = String::from_utf8(lines).map_err(|error| error.to_string())?;
+    Ok(format!("{}\n", escaped(&lines)))
 }
 
 fn word(value: &Value) -> String {
@@ -57,33 +62,4 @@ fn escaped(json: &str) -> String {
         }
     }
     text
-}
-
-/// JSON in lines, with four spaces for each level.
-fn indented(value: &Value, level: usize, lines: &mut String) {
-    let line = |level: usize| format!("\n{}", "    ".repeat(level));
-    match value {
-        Value::Array(items) if !items.is_empty() => {
-            lines.push('[');
-            for (number, item) in items.iter().enumerate() {
-                lines.push_str(if number > 0 { "," } else { "" });
-                lines.push_str(&line(level + 1));
-                indented(item, level + 1, lines);
-            }
-            lines.push_str(&line(level));
-            lines.push(']');
-        }
-        Value::Object(fields) if !fields.is_empty() => {
-            lines.push('{');
-            for (number, (name, field)) in fields.iter().enumerate() {
-                lines.push_str(if number > 0 { "," } else { "" });
-                let name = Value::String(name.clone());
-                lines.push_str(&format!("{}{name}: ", line(level + 1)));
-                indented(field, level + 1, lines);
-            }
-            lines.push_str(&line(level));
-            lines.push('}');
-        }
-        other => lines.push_str(&other.to_string()),
-    }
 }

@@ -55,12 +55,12 @@ impl Printer {
         };
         let out = io::stdout();
         let line = wrapped(
-            &format!("{LABEL} {scope}{text}\n"),
+            &format!("{LABEL} {scope}{text}"),
             width(&out),
             LABEL.len() + 2,
         );
         let label = self.paint(INFORMATION, LABEL, out.is_terminal());
-        self.result(&line.replacen(LABEL, &label, 1))
+        self.result(&format!("{}\n", line.replacen(LABEL, &label, 1)))
     }
 
     /// Prints the result of the command to standard output.

@@ -73,9 +73,13 @@ impl Table {
         self.fitted(width(&io::stdout()))
     }
 
-    /// The table with all its columns, in lines of any length.
-    pub(crate) fn to_wide_text(&self) -> String {
-        self.fitted(None)
+    /// The table as [`to_text`](Self::to_text), or with all its columns, in lines of any
+    /// length.
+    pub(crate) fn text(&self, is_wide: bool) -> String {
+        match is_wide {
+            true => self.fitted(None),
+            false => self.to_text(),
+        }
     }
 
     fn fitted(&self, width: Option<usize>) -> String {

@@ -20,7 +20,7 @@ pub(super) fn waits_for(step: &Step, peer: &ClusterId, home: &Home) -> Vec<Strin
     for awaited in &step.wait.awaiting {
         let words = match awaited {
             Awaited::Credential(_) if signer == Signer::Aws => {
-                "this side: `set aws-user`".to_owned()
+                "this side: run `set aws-user`".to_owned()
             }
             Awaited::Credential(_) if signed_elsewhere => {
                 "this cluster's signer: `export` prints the request".to_owned()
@@ -45,7 +45,7 @@ pub(super) fn refused(step: &Step) -> Vec<String> {
 fn words(awaited: &Awaited, peer: &ClusterId) -> String {
     match awaited {
         Awaited::Invitation => "this side: `create nonce` invites the peer".to_owned(),
-        Awaited::Approval => format!("this side: `approve tenant {peer}`"),
+        Awaited::Approval => format!("this side: run `approve tenant {peer}`"),
         Awaited::Nonce => format!("{peer}: its nonce"),
         Awaited::Tenant => format!("{peer}: its Tenant"),
         Awaited::Credential(_) => "this side: `renew` signs the request".to_owned(),
@@ -53,7 +53,7 @@ fn words(awaited: &Awaited, peer: &ClusterId) -> String {
             user_arn,
             access_key_id,
         } => format!(
-            "this side: delete the access key {access_key_id} of {user_arn} at AWS, and then `delete aws-key`"
+            "this side: delete the access key {access_key_id} of {user_arn} at AWS, and then run `delete aws-key`"
         ),
         Awaited::Identity => format!("{peer}: its Identity"),
         Awaited::SliceDecision(slice) => format!("{peer}: its decision on {}", slice.name),

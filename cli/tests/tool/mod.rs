@@ -172,6 +172,40 @@ fn walk(path: &Path, visit: &mut impl FnMut(&Path, u32, Vec<u8>)) {
     }
 }
 
+/// The commands that a help page lists.
+pub(crate) fn commands_of(page: &str) -> Vec<String> {
+    let Some((_, list)) = page.split_once("\nCommands:\n") else {
+        return Vec::new();
+    };
+    let lines = list.lines().take_while(|line| line.starts_with("  "));
+    // The lines below a name continue its description.
+    let names = lines.filter(|line| !line.starts_with("   "));
+    let names = names.filter_map(|line| line.split_whitespace().next());
+    names
+        .filter(|name| *name != "help")
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Runs openssl in the folder, with the words of a command line.
+pub(crate) fn openssl(folder: &Folder, command: &str) {
+    let mut process = Command::new("openssl");
+    let output = process
+        .args(command.split(' '))
+        .current_dir(&folder.0)
+        .output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{command}: {output:?}");
+}
+
+/// Makes a CA of another program: `ca.crt` and `ca.key`.
+pub(crate) fn make_ca(folder: &Folder) {
+    openssl(
+        folder,
+        "req -x509 -newkey ed25519 -nodes -subj /CN=ca -keyout ca.key -out ca.crt -addext basicConstraints=critical,CA:TRUE",
+    );
+}
+
 /// A file of the vectors.
 pub(crate) fn vector(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -85,5 +85,9 @@ fn title(unreadable: &Unreadable) -> String {
         "" => id.name.clone(),
         namespace => format!("{namespace}/{}", id.name),
     };
-    format!("{} {name}", unreadable.kind).trim().to_owned()
+    let title = format!("{} {name}", unreadable.kind);
+    match title.trim() {
+        "" => "An object without a kind".to_owned(),
+        title => title.to_owned(),
+    }
 }

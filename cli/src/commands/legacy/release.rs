@@ -4,7 +4,7 @@ use liqo_auth::model::ClusterId;
 
 use crate::{
     context::Context,
-    failure::Result,
+    failure::{Failure, Result},
     home::Use,
     legacy::foreign_side::{ForeignChoices, ForeignSide},
 };
@@ -17,17 +17,17 @@ pub(super) fn run(context: &Context, peer: &ClusterId) -> Result<()> {
         ..ForeignChoices::default()
     };
     let side = ForeignSide::new(&home, choices, &context.policy, context.clock)?;
-    let was_there = side.release(&mut home, peer)?;
-    home.save()?;
-    if context.trial().is_some() {
-        return Ok(());
+    if !side.release(&mut home, peer)? {
+        return Err(Failure::waiting(format!(
+            "{} has given no identity to {peer}",
+            home.site()
+        )));
     }
-    context.printer.message(&if was_there {
-        format!(
+    home.save()?;
+    if context.trial().is_none() {
+        context.printer.message(&format!(
             "The rights of {peer} are taken back, and it can get an identity again. Its certificate stays valid until it expires, but has no rights."
-        )
-    } else {
-        format!("There was nothing to take back from {peer}.")
-    });
+        ));
+    }
     Ok(())
 }

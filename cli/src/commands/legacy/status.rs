@@ -48,6 +48,7 @@ pub(super) fn run(context: &Context) -> Result<()> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LegacyPeering {
+    /// The peer's cluster ID. While nobody has asked for it, the name of the ForeignCluster.
     pub(crate) peer: String,
     /// The role of the peer.
     pub(crate) role: &'static str,
@@ -60,10 +61,16 @@ pub(crate) fn peerings(context: &Context, home: &Home) -> Result<Vec<LegacyPeeri
         return Ok(Vec::new());
     }
     let cluster = home_cluster(home, &HomeChoices::default(), &context.policy)?;
-    let foreign = home.all::<ForeignCluster>().map(|foreign| LegacyPeering {
-        peer: foreign.metadata.name.clone(),
-        role: "foreign cluster",
-        state: state_of(&cluster, home, foreign),
+    let foreign = home.all::<ForeignCluster>().map(|foreign| {
+        let id = &foreign.spec.cluster_identity.cluster_id;
+        LegacyPeering {
+            peer: match id.is_empty() {
+                true => foreign.metadata.name.clone(),
+                false => id.clone(),
+            },
+            role: "foreign cluster",
+            state: state_of(&cluster, home, foreign),
+        }
     });
     let mut peerings: Vec<LegacyPeering> = foreign.collect();
     if !has_claims(home) {

@@ -165,7 +165,7 @@ enum Change<K> {
     Free,
     Created(K),
     Updated {
-        /// None if the stored object cannot be read.
+        /// The stored object, or the reason why it cannot be read.
         old: Result<K, String>,
         new: K,
     },
