@@ -75,11 +75,10 @@ fn the_log_tells_what_was_decided_and_holds() {
     ] {
         assert!(shown.contains(decision), "{decision}: {shown}");
     }
-    let log = folder.path("cl-provider/audit.log");
-    assert_eq!(
-        fs::metadata(&log).unwrap().permissions().mode() & 0o777,
-        0o600
-    );
+    for file in [LOG, HEAD] {
+        let metadata = fs::metadata(folder.path(file)).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    }
     let verified = folder.ok(VERIFY);
     assert!(
         verified.contains("first    2026-11-20T13:00:00Z\n"),
@@ -107,7 +106,14 @@ fn the_log_tells_what_was_decided_and_holds() {
         .flat_map(|line| [line, "\n"])
         .collect();
     folder.write(path, &without_last);
-    folder.ok(VERIFY);
+    // A cut at the end of a line is noticed, too.
+    let err = folder.refused(VERIFY, "", 5);
+    assert!(
+        err.contains(&format!(
+            "audit.log: its end is missing, since it does not have the entry {head}, which audit.head names"
+        )),
+        "{err}"
+    );
     let err = folder.refused(&format!("{VERIFY} --head {head}"), "", 5);
     assert!(
         err.contains(&format!("the entry {head} is missing")),
@@ -177,6 +183,144 @@ fn a_line_that_a_crash_tore_is_taken_away() {
     folder.write(path, "{\"seq");
     folder.ok("create nonce --home cl-provider --remote-cluster-id cl-two");
     folder.ok(VERIFY);
+}
+
+const LOG: &str = "cl-provider/audit.log";
+const HEAD: &str = "cl-provider/audit.head";
+
+/// A decision about another peer at each call.
+fn decide(folder: &Folder, peer: &str) -> String {
+    folder.ok(&format!(
+        "create nonce --home cl-provider --remote-cluster-id {peer}"
+    ))
+}
+
+/// The homes, and their logs and heads before and after one decision, and after two.
+fn with_decisions() -> (Folder, [String; 3], [String; 3]) {
+    let folder = Folder::with_homes();
+    folder.ok(VERIFY);
+    let (mut logs, mut heads) = ([const { String::new() }; 3], [const { String::new() }; 3]);
+    heads[0] = folder.read(HEAD);
+    for (number, peer) in [(1, "cl-one"), (2, "cl-two")] {
+        decide(&folder, peer);
+        (logs[number], heads[number]) = (folder.read(LOG), folder.read(HEAD));
+    }
+    (folder, logs, heads)
+}
+
+#[test]
+fn a_cut_of_the_log_is_noticed_and_noted() {
+    let (folder, logs, heads) = with_decisions();
+    let last = heads[2].lines().next().unwrap();
+    let named = format!("audit.head named the entry {last}, which was missing");
+    for (log, head, says, noted) in [
+        (
+            &logs[1],
+            Some(&heads[2]),
+            "its end is missing",
+            named.as_str(),
+        ),
+        (&logs[0], Some(&heads[2]), "its end is missing", &named),
+        (
+            &logs[1],
+            None,
+            "its end may be missing",
+            "audit.head was missing",
+        ),
+        (
+            &logs[0],
+            None,
+            "its end may be missing",
+            "audit.head was missing",
+        ),
+    ] {
+        folder.write(LOG, log);
+        match head {
+            Some(head) => folder.write(HEAD, head),
+            None => fs::remove_file(folder.path(HEAD)).unwrap(),
+        }
+        let err = folder.refused(VERIFY, "", 5);
+        assert!(err.contains(says), "{err}");
+        let run = folder.run("doctor --home cl-provider");
+        assert_eq!(run.code, 4, "{run:?}");
+        assert!(run.out.contains(says), "{run:?}");
+        // The next decision is made. Its log says what was found, from then on.
+        folder.ok("create nonce --home cl-provider --remote-cluster-id cl-one --replace");
+        assert!(folder.read(LOG).starts_with(log.as_str()));
+        let run = folder.run(VERIFY);
+        assert_eq!(run.code, 0, "{run:?}");
+        let entry = log.lines().count() + 1;
+        assert!(
+            run.err.starts_with(&format!("Warning: entry {entry} of ")) && run.err.contains(noted),
+            "{run:?}"
+        );
+        let run = folder.run("doctor --home cl-provider");
+        assert!(run.code == 4 && run.out.contains(noted), "{run:?}");
+    }
+}
+
+/// The log is written before its head.
+#[test]
+fn after_a_crash_before_the_head_nothing_is_missing() {
+    let (folder, logs, heads) = with_decisions();
+    let nothing_missing = || {
+        let run = folder.run(VERIFY);
+        assert_eq!((run.code, run.err.as_str()), (0, ""), "{run:?}");
+    };
+    for head in &heads[..2] {
+        folder.write(LOG, &logs[2]);
+        folder.write(HEAD, head);
+        nothing_missing();
+        folder.ok("create nonce --home cl-provider --remote-cluster-id cl-two --replace");
+        nothing_missing();
+    }
+    // Also if the head's entry is further back than the end that a decision reads.
+    let mut number = 0;
+    while folder.read(LOG).len() < 40_000 {
+        decide(&folder, &format!("cl-more-{number}"));
+        number += 1;
+    }
+    folder.write(HEAD, &heads[1]);
+    decide(&folder, "cl-last");
+    nothing_missing();
+}
+
+#[test]
+fn a_head_that_the_home_has_not_sealed_counts_for_nothing() {
+    let (folder, logs, heads) = with_decisions();
+    let (first, last) = (heads[1].lines().next(), heads[2].lines().last());
+    // The hash of an entry is no secret. Its seal is that of another head.
+    let forged = format!("{}\n{}\n", first.unwrap(), last.unwrap());
+    let others = folder.read("cl-consumer/audit.head");
+    let says = "audit.head: this home's record key has not sealed it";
+    let refused = || {
+        for command in [
+            VERIFY,
+            "create nonce --home cl-provider --remote-cluster-id cl-x",
+        ] {
+            let err = folder.refused(command, "", 5);
+            assert!(err.contains(says), "{command}: {err}");
+        }
+        assert_eq!(folder.read(LOG), logs[2]);
+    };
+    for head in ["", "\n", "words\n", &forged, &others, heads[2].trim_end()] {
+        folder.write(HEAD, head);
+        refused();
+    }
+    folder.write(HEAD, &heads[2]);
+    folder.ok(VERIFY);
+    // Another record key: the home cannot know its own log any more.
+    let key = "private/liqo/secret.liqo-auth-record-key.yaml";
+    let (own, other) = (format!("cl-provider/{key}"), format!("cl-consumer/{key}"));
+    folder.write(&own, &folder.read(&other));
+    refused();
+    fs::remove_file(folder.path(HEAD)).unwrap();
+    decide(&folder, "cl-x");
+    let err = folder.refused(VERIFY, "", 5);
+    assert!(
+        err.contains("line 1: the entry's MAC is not by this record key"),
+        "{err}"
+    );
 }
 
 #[test]

@@ -125,11 +125,12 @@ named! {
         SliceRequested,
         /// A renewal was requested.
         RenewalRequested,
-        /// An incomplete line at the end of the log was removed, as a crash leaves it.
+        /// The end of the log was repaired: an incomplete line was removed, as a crash leaves
+        /// it, or entries were missing.
         LogRepaired {
-            /// The length of the line, in bytes.
+            /// The length of the line, or of the words about what was missing, in bytes.
             bytes: u64,
-            /// The beginning of the line.
+            /// The beginning of the line, or the words about what was missing.
             found: String,
         },
         /// A message, an object or a request was refused.
@@ -147,7 +148,7 @@ impl Event {
     }
 
     /// The event of a repair of this cluster's own log. `removed` is the incomplete line
-    /// at its end.
+    /// at its end, or says in words what was missing there.
     pub fn log_repaired(cluster: &ClusterId, removed: &[u8]) -> Self {
         let decision = Decision::LogRepaired {
             bytes: u64::try_from(removed.len()).unwrap_or(u64::MAX),

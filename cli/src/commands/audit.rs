@@ -9,7 +9,7 @@ use crate::{
     },
     context::Context,
     failure::Result,
-    home::Use,
+    home::{Use, repair},
     output::Table,
 };
 
@@ -25,13 +25,7 @@ fn verify(context: &Context, arguments: &VerifyAudit) -> Result<()> {
     let mut repairs = Vec::new();
     let summary = home.verify_log(arguments.head, |entry| {
         let entry = entry.content();
-        if entry.decision == REPAIR {
-            repairs.push((
-                entry.sequence,
-                entry.time,
-                entry.details.get("bytes").cloned(),
-            ));
-        }
+        repairs.extend(repair(entry).map(|found| (entry.sequence, entry.time, found)));
     })?;
     if let Some(output) = &arguments.output {
         let repairs: Vec<_> = repairs.iter().map(|(sequence, ..)| sequence).collect();
@@ -55,10 +49,9 @@ fn verify(context: &Context, arguments: &VerifyAudit) -> Result<()> {
         }
     }
     context.printer.result(&text)?;
-    for (sequence, time, bytes) in repairs {
+    for (sequence, time, found) in repairs {
         context.printer.warning(&format!(
-            "entry {sequence} of {time}: an incomplete line of {} bytes was removed from the end of the log, as a crash leaves it. A decision before {time} may be missing.",
-            bytes.unwrap_or_default()
+            "entry {sequence} of {time}: {found}. A decision before {time} may be missing."
         ));
     }
     Ok(())
@@ -105,6 +98,3 @@ fn show(context: &Context, output: Option<&Output<LogFormat>>) -> Result<()> {
     let is_wide = output.is_some();
     context.printer.result(&table.text(is_wide))
 }
-
-/// The decision with which the log notes its own repair.
-const REPAIR: &str = "LogRepaired";

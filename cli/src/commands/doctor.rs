@@ -14,7 +14,7 @@ use crate::{
     consumer_name,
     context::Context,
     failure::{Failure, Result, paragraph},
-    home::{Home, Use},
+    home::{Home, Use, repair},
     output::{Mark, counted, program},
     overview,
 };
@@ -133,14 +133,12 @@ fn of_log(home: &Home, now: Timestamp) -> Result<Vec<Finding>> {
     let mut repairs = Vec::new();
     let verified = home.verify_log(None, |entry| {
         let entry = entry.content();
-        if entry.decision == "LogRepaired" {
-            repairs.push(entry.sequence);
-        }
+        repairs.extend(repair(entry).map(|found| (entry.sequence, found)));
     });
     match verified {
         Err(failure) => findings.push(Finding::new(
             failure.to_string(),
-            "If the machine crashed, the next decision repairs an incomplete last line, with a note. Otherwise compare the log with a copy.",
+            "Compare the log with a copy, if there is one. The next decision repairs an incomplete last line or a missing end, with a note in the log.",
         )),
         Ok(summary) => {
             let last = summary.last.filter(|last| *last > now);
@@ -152,9 +150,9 @@ fn of_log(home: &Home, now: Timestamp) -> Result<Vec<Finding>> {
             }));
         }
     }
-    findings.extend(repairs.into_iter().map(|sequence| {
+    findings.extend(repairs.into_iter().map(|(sequence, found)| {
         Finding::new(
-            format!("entry {sequence} of the audit log notes that an incomplete line was removed"),
+            format!("entry {sequence} of the audit log notes a repair: {found}"),
             "Compare the log with a copy, if there is one. Then keep the head that `audit verify` prints.",
         )
     }));

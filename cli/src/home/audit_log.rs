@@ -2,7 +2,8 @@
 //! only appended.
 //!
 //! The changes of a decision are written first, and its entry is written after them.
-//! A crash between the two loses the entry. The step is not repeated.
+//! A crash between the two loses the entry. The step is not repeated. The head of the log
+//! is written last.
 
 use std::{
     fs::File,
@@ -11,13 +12,21 @@ use std::{
 
 use anyhow::Context;
 use liqo_auth::{
-    audit::{Chain, Entry, EntryHash, Event, LONGEST_LINE, LogError, LogFault, Summary, Verifier},
+    audit::{
+        Chain, Entry, EntryContent, EntryHash, Event, LONGEST_LINE, LogError, LogFault, Summary,
+        Verifier,
+    },
     error::Error,
     machine::Step,
     model::{ClusterId, Timestamp},
 };
 
-use super::{Home, directory::Directory};
+use super::{
+    Home,
+    audit_head::{self, AUDIT_HEAD_FILE},
+    directory::Directory,
+    write::write,
+};
 use crate::{
     failure::{Failure, Result},
     output::program,
@@ -29,9 +38,10 @@ pub(crate) const AUDIT_LOG_FILE: &str = "audit.log";
 struct EndOfLog {
     file: File,
     last: Option<Entry>,
-    /// An incomplete line after the last entry, as a crash leaves it. It is not an entry.
-    torn: Vec<u8>,
-    /// The length without this line.
+    /// What has to be repaired: an incomplete line after the last entry, as a crash leaves
+    /// it, or what is missing. Empty if nothing has to be.
+    found: Vec<u8>,
+    /// The length without an incomplete line.
     whole: u64,
 }
 
@@ -97,9 +107,33 @@ impl Home {
         self.log_decisions()
     }
 
-    /// Verifies the whole log with the home's record key. Calls `each` for each
-    /// entry.
+    /// Verifies the whole log with the home's record key, and with the head that is kept
+    /// beside it. Calls `each` for each entry.
     pub(crate) fn verify_log(
+        &self,
+        wanted: Option<EntryHash>,
+        mut each: impl FnMut(&Entry),
+    ) -> Result<Summary> {
+        let kept = self.kept_head()?;
+        let mut is_there = kept == Some(audit_head::of_empty_log(self.cluster_id()));
+        let summary = self.verify_entries(wanted, |entry| {
+            is_there |= kept == Some(entry.hash());
+            each(entry);
+        })?;
+        match (is_there, kept) {
+            (true, _) => Ok(summary),
+            (false, Some(kept)) => Err(Failure::at_odds(format!(
+                "{}: its end is missing, since it does not have the entry {kept}, which {AUDIT_HEAD_FILE} names. Restore the log from a copy. Otherwise the next decision notes in the log what is missing.",
+                self.log_path()
+            ))),
+            (false, None) => Err(Failure::at_odds(format!(
+                "{}: its end may be missing, since {AUDIT_HEAD_FILE} beside it is missing. Restore both files from a copy. Otherwise the next decision notes in the log what is missing.",
+                self.log_path()
+            ))),
+        }
+    }
+
+    fn verify_entries(
         &self,
         wanted: Option<EntryHash>,
         mut each: impl FnMut(&Entry),
@@ -154,19 +188,19 @@ impl Home {
         let EndOfLog {
             mut file,
             last,
-            torn,
+            found,
             whole,
         } = self.end_of_log()?;
         let is_new = whole == 0;
-        let key = Some(self.record_key()?);
+        let key = self.record_key()?;
         let mut chain = match last {
-            None => Chain::begin(self.cluster_id().clone(), key),
-            Some(last) => Chain::resume(&last, key),
+            None => Chain::begin(self.cluster_id().clone(), Some(key.clone())),
+            Some(last) => Chain::resume(&last, Some(key.clone())),
         };
         let mut text = String::new();
-        if let (false, Some((now, _))) = (torn.is_empty(), decisions.first()) {
+        if let (false, Some((now, _))) = (found.is_empty(), decisions.first()) {
             file.set_len(whole).with_context(|| self.log_path())?;
-            let repair = Event::log_repaired(self.cluster_id(), &torn);
+            let repair = Event::log_repaired(self.cluster_id(), &found);
             text.push_str(chain.append(*now, &repair).line());
             text.push('\n');
         }
@@ -177,11 +211,13 @@ impl Home {
         file.write_all(text.as_bytes())
             .and_then(|()| file.sync_data())
             .with_context(|| self.log_path())?;
+        let folder = self.log_folder()?;
         if is_new {
             // Wait until the name of the new file is on the disk, too.
-            self.log_folder()?.sync()?;
+            folder.sync()?;
         }
-        Ok(())
+        let head = audit_head::change(&key, self.cluster_id(), chain.head());
+        Ok(write(folder, &[head])?)
     }
 
     /// The log and its end. Nothing is changed.
@@ -200,15 +236,20 @@ impl Home {
         let whole = whole.map_or(0, |end| end + 1);
         let torn = tail.split_off(whole);
         let missing = u64::try_from(torn.len()).unwrap_or_default();
-        let end = |last| EndOfLog {
-            file,
-            last,
-            torn,
-            whole: length.saturating_sub(missing),
+        let end = |last, lines: &[u8]| {
+            Ok(EndOfLog {
+                file,
+                last,
+                found: match torn.is_empty() {
+                    true => self.missing(lines)?.into_bytes(),
+                    false => torn,
+                },
+                whole: length.saturating_sub(missing),
+            })
         };
         let Some(lines) = tail.strip_suffix(b"\n") else {
             return match start {
-                0 => Ok(end(None)),
+                0 => end(None, &[]),
                 _ => Err(Failure::at_odds(format!(
                     "{}: its end is no entry of this log. Move the file away, so that a new log begins.",
                     self.log_path()
@@ -224,7 +265,30 @@ impl Home {
                 self.site().options()
             ))
         })?;
-        Ok(end(Some(last)))
+        end(Some(last), lines)
+    }
+
+    /// What is missing at the end of a log that ends with these lines, in words. Empty if
+    /// nothing is missing.
+    fn missing(&self, lines: &[u8]) -> Result<String> {
+        let Some(kept) = self.kept_head()? else {
+            return Ok(format!("{AUDIT_HEAD_FILE} was missing"));
+        };
+        let is_kept = |line: &[u8]| Entry::parse(line).is_ok_and(|entry| entry.hash() == kept);
+        let mut is_there = kept == audit_head::of_empty_log(self.cluster_id())
+            || lines.rsplit(|byte| *byte == b'\n').any(is_kept);
+        if !is_there {
+            // A crash may have come after many entries.
+            self.verify_entries(None, |entry| is_there |= entry.hash() == kept)?;
+        }
+        Ok(match is_there {
+            true => String::new(),
+            false => format!("{AUDIT_HEAD_FILE} named the entry {kept}, which was missing"),
+        })
+    }
+
+    fn kept_head(&self) -> Result<Option<EntryHash>> {
+        audit_head::kept(self.log_folder()?, &self.record_key()?, self.cluster_id())
     }
 
     fn broken(&self, error: &LogError) -> Failure {
@@ -242,4 +306,20 @@ impl Home {
     fn log_path(&self) -> String {
         format!("{}/{AUDIT_LOG_FILE}", self.site())
     }
+}
+
+/// What a repair of the log found, in words. None if the entry notes no repair.
+pub(crate) fn repair(entry: &EntryContent) -> Option<String> {
+    if entry.decision != "LogRepaired" {
+        return None;
+    }
+    let detail = |name: &str| entry.details.get(name).map(String::as_str);
+    let found = detail("found").unwrap_or_default();
+    Some(match found.starts_with(AUDIT_HEAD_FILE) {
+        true => found.to_owned(),
+        false => format!(
+            "an incomplete line of {} bytes was removed from the end of the log, as a crash leaves it",
+            detail("bytes").unwrap_or_default()
+        ),
+    })
 }

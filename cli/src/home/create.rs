@@ -19,6 +19,7 @@ use zeroize::Zeroizing;
 
 use super::{
     Home, Use,
+    audit_head::{self, AUDIT_HEAD_FILE},
     content::SecretValue,
     directory::{Access, Directory, is_temporary},
     folder::{Folder, lock, named},
@@ -129,6 +130,14 @@ fn content(blueprint: &Blueprint) -> Result<Vec<Change>> {
             content,
         });
     }
+    let record_key: Option<&Secret> = store.get(names::LIQO_NAMESPACE, RECORD_KEY_SECRET);
+    let record_key = record_key.and_then(|secret| secret.get(RECORD_KEY));
+    let record_key = record_key.unwrap_or_default().try_into();
+    let record_key: [u8; 32] = record_key.context("the record key")?;
+    let record_key = RecordKey::new(record_key).context("the record key")?;
+    let cluster = &blueprint.cluster_id;
+    let head = audit_head::of_empty_log(cluster);
+    changes.push(audit_head::change(&record_key, cluster, head));
     // The settings are last: a folder with settings is a home.
     changes.push(Change {
         target: Target::TopLevel(SETTINGS_FILE),
@@ -170,7 +179,7 @@ pub(crate) const AUTHORITY_KEY: &str = "tls.key";
 /// Refuses a folder that contains other files: somebody else uses it.
 fn refuse_strangers(root: &Directory) -> Result<()> {
     let ours = |name: &str| {
-        name == LOCK_FILE
+        [LOCK_FILE, AUDIT_HEAD_FILE].contains(&name)
             || is_temporary(name)
             || Area::ALL.iter().any(|area| area.folder() == name)
     };

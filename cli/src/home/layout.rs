@@ -4,6 +4,7 @@
 //! HOME/
 //!   home.yaml                                    cluster ID, API server, settings for peers
 //!   audit.log                                    decisions, one entry in each line
+//!   audit.head                                   the hash of the last decision, sealed
 //!   lock                                         locked while a command runs
 //!   manifests/<namespace>/<kind>.<name>.yaml     public objects
 //!   manifests/_cluster/<kind>.<name>.yaml        public objects without a namespace

@@ -1,6 +1,7 @@
 //! A cluster, as commands see it. It is kept in a home, which is a folder of Kubernetes
 //! manifests, or on its own API server.
 
+mod audit_head;
 mod audit_log;
 mod content;
 mod create;
@@ -37,6 +38,7 @@ use liqo_auth::{
 };
 
 pub(crate) use self::{
+    audit_log::repair,
     content::SecretValue,
     create::{AUTHORITY_CERTIFICATE, Blueprint, GivenAuthority, create, try_to_create},
     folder::lock_at_once,

@@ -98,12 +98,12 @@ impl Folder {
         run.err
     }
 
-    /// Every file with its mode and content, but for the log, in which refusals
-    /// are too.
+    /// Every file with its mode and content, but for the log and its head, in which
+    /// refusals are, too.
     pub(crate) fn snapshot(&self) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
         let mut files = BTreeMap::new();
         walk(&self.0, &mut |path, mode, content| {
-            if path.ends_with("audit.log") {
+            if path.ends_with("audit.log") || path.ends_with("audit.head") {
                 return;
             }
             files.insert(path.to_owned(), (mode, content));

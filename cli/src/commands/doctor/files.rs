@@ -14,7 +14,7 @@ use crate::failure::Result;
 /// The private files and folders that others than their owner may open.
 pub(super) fn modes(home: &Path) -> Result<Vec<Finding>> {
     let mut open = Vec::new();
-    for area in ["private", "records", "home.yaml", "audit.log"] {
+    for area in ["private", "records", "home.yaml", "audit.log", "audit.head"] {
         walk(&home.join(area), &mut open)?;
     }
     Ok(open
