@@ -132,7 +132,7 @@ impl Cast {
         .map(|(name, label)| {
             let metadata = Metadata {
                 name: name.to_owned(),
-                labels: [(names::APP_NAME_LABEL.to_owned(), label.to_owned())].into(),
+                labels: [(names::APP_NAME_LABEL, label)].into(),
                 ..Metadata::default()
             };
             ClusterRole {

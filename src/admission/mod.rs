@@ -32,7 +32,7 @@
 //!     spec: TenantSpec { cluster_id: "cl-consumer".into(), ..TenantSpec::default() },
 //!     ..Tenant::default()
 //! });
-//! assert_eq!(tenant.metadata.labels[names::REMOTE_CLUSTER_ID_LABEL], "cl-consumer");
+//! assert_eq!(tenant.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL).unwrap(), "cl-consumer");
 //!
 //! let surroundings = admission::tenant::Surroundings { namespace: Some(&namespace), tenants: &[] };
 //! assert_eq!(admission::tenant::create(&tenant, &surroundings), Ok(()));

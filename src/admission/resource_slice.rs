@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{AdmissionRule, Denial, hold, may_be_cluster_id};
-use crate::model::{Metadata, Quantity, ResourceSlice, names};
+use crate::model::{Metadata, Quantity, ResourceSlice, TextMap, names};
 
 /// Admits the creation of a resource slice. `others` are all other resource slices
 /// of the cluster. A replica may have the name of another resource slice, since
@@ -59,7 +59,7 @@ pub fn update(old: &ResourceSlice, new: &ResourceSlice, groups: &[&str]) -> Resu
 }
 
 fn unchanged(
-    (old, new): (&BTreeMap<String, String>, &BTreeMap<String, String>),
+    (old, new): (&TextMap, &TextMap),
     name: &str,
     [changed, deleted, added]: [AdmissionRule; 3],
     field: &'static str,

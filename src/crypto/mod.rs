@@ -32,7 +32,7 @@ mod der;
 #[cfg(not(liqo_auth_cheap_signatures))]
 mod ed25519;
 #[cfg(liqo_auth_cheap_signatures)]
-#[path = "cheap_ed25519.rs"]
+#[path = "cheap_ed25519_for_tests.rs"]
 mod ed25519;
 mod entropy;
 mod fingerprint;

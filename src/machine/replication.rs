@@ -40,16 +40,14 @@
 //!     at_provider.apply(effect)?;
 //! }
 //! let replica: &ResourceSlice = at_provider.get("liqo-tenant-cl-consumer", "mypool").unwrap();
-//! assert_eq!(replica.metadata.labels[names::REPLICATION_ORIGIN_LABEL], "cl-consumer");
+//! assert_eq!(replica.metadata.labels.get(names::REPLICATION_ORIGIN_LABEL).unwrap(), "cl-consumer");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-
-use std::collections::BTreeMap;
 
 use super::{Effect, Part, Step, Version, View};
 use crate::{
     error::Error,
-    model::{ClusterId, Metadata, Namespace, Renew, Resource, ResourceSlice, names},
+    model::{ClusterId, Metadata, Namespace, Renew, Resource, ResourceSlice, TextMap, names},
 };
 
 /// The step for the provider that replicates the consumer's objects: it creates
@@ -211,10 +209,7 @@ impl<'v, 'o> Between<'v, 'o> {
 
 /// The labels of a replica: those of the original, and the labels that mark a
 /// replica.
-fn labels_of_replica(
-    labels: &BTreeMap<String, String>,
-    origin: &ClusterId,
-) -> BTreeMap<String, String> {
+fn labels_of_replica(labels: &TextMap, origin: &ClusterId) -> TextMap {
     let mut labels = labels.clone();
     for (key, value) in [
         (names::REPLICATION_LABEL, "false"),

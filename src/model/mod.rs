@@ -60,6 +60,7 @@ pub use values::names;
 pub use values::namespace_name::NamespaceName;
 pub use values::quantity::Quantity;
 pub use values::secret_bytes::{SecretBytes, SecretText};
+pub use values::text_map::TextMap;
 pub use values::timestamp::Timestamp;
 pub use values::token_protocol_version::ProtocolVersion;
 pub use values::url::{ApiServerUrl, ProxyUrl, UrlError};

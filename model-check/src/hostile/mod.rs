@@ -4,8 +4,6 @@
 mod consumer;
 mod provider;
 
-use std::collections::BTreeMap;
-
 use liqo_auth::{
     crypto::Nonce,
     machine::Message,
@@ -135,14 +133,10 @@ fn secret(peer: &ClusterId, name: &str, data: &[(&str, &[u8])]) -> Secret {
 }
 
 fn metadata(peer: &ClusterId, name: &str, labels: &[(&str, &str)]) -> Metadata {
-    let labels: BTreeMap<String, String> = labels
-        .iter()
-        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-        .collect();
     Metadata {
         name: name.to_owned(),
         namespace: names::tenant_namespace(peer),
-        labels,
+        labels: labels.iter().copied().collect(),
         ..Metadata::default()
     }
 }

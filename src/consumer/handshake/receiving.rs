@@ -1,7 +1,5 @@
 //! Receiving the provider's nonce and its Identity.
 
-use std::collections::BTreeMap;
-
 use crate::{
     assurance::commitment::COMMITMENT_ANNOTATION,
     audit::{Decision, Event},
@@ -12,7 +10,7 @@ use crate::{
     crypto::Nonce,
     error::{Error, Fault, PolicyRefusal, Precondition, shortened},
     machine::{Awaited, Holder, Notice},
-    model::{Identity, Metadata, ObjectRef, Resource, names},
+    model::{Identity, Metadata, ObjectRef, Resource, TextMap, names},
 };
 
 impl Look<'_> {
@@ -162,9 +160,7 @@ fn clean(received: &Metadata) -> Metadata {
     }
 }
 
-fn kept(all: &BTreeMap<String, String>, key: &str) -> BTreeMap<String, String> {
-    all.get_key_value(key)
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .into_iter()
-        .collect()
+fn kept(all: &TextMap, key: &str) -> TextMap {
+    let value = all.get(key);
+    value.map(|value| (key, value)).into_iter().collect()
 }

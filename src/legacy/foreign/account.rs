@@ -1,7 +1,5 @@
 //! Giving a service account (the form of 0.2).
 
-use std::collections::BTreeMap;
-
 use super::{
     look::{ClaimState, Form, Look, Plan},
     observed::account_token,
@@ -201,10 +199,11 @@ fn token_secret(peer: &ClusterId, account: &ServiceAccount) -> Secret {
     Secret {
         metadata: Metadata {
             name: account_token(peer),
-            annotations: BTreeMap::from([(
-                names::SERVICE_ACCOUNT_NAME_ANNOTATION.to_owned(),
-                account.metadata.name.clone(),
-            )]),
+            annotations: [(
+                names::SERVICE_ACCOUNT_NAME_ANNOTATION,
+                account.metadata.name.as_str(),
+            )]
+            .into(),
             owner_references: vec![owner(account)],
             ..metadata(peer, &account.metadata.namespace)
         },

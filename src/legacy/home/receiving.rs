@@ -263,11 +263,10 @@ impl Look<'_> {
         key: &PublicKey,
     ) -> Result<VerifiedIdentity, Error> {
         let peer = self.peer();
-        let label = (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), peer.to_string());
         let identity = Identity {
             metadata: Metadata {
                 name: names::identity_name(peer),
-                labels: [label].into(),
+                labels: [(names::REMOTE_CLUSTER_ID_LABEL, peer.as_str())].into(),
                 ..Metadata::default()
             },
             spec: IdentitySpec {

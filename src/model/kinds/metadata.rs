@@ -1,8 +1,6 @@
 //! The metadata of Kubernetes objects.
 
-use std::collections::BTreeMap;
-
-use crate::model::{Resource, Timestamp, reading::absent::api_types};
+use crate::model::{Resource, TextMap, Timestamp, reading::absent::api_types};
 
 api_types! {
     /// The metadata of an object, as far as the exchange needs it. Empty fields are
@@ -28,9 +26,9 @@ api_types! {
         /// removed.
         pub deletion_timestamp: Option<Timestamp>,
         /// Labels, which selectors use.
-        pub labels: BTreeMap<String, String>,
+        pub labels: TextMap,
         /// Annotations, which selectors do not use.
-        pub annotations: BTreeMap<String, String>,
+        pub annotations: TextMap,
         /// The finalizers. A deleted object exists until the last finalizer is removed.
         pub finalizers: Vec<String>,
         /// The owners. The garbage collector deletes the object when no owner exists
@@ -49,9 +47,7 @@ impl Metadata {
         Self {
             name: name.into(),
             namespace: namespace.into(),
-            labels: labels
-                .map(|(label, value)| (label.to_owned(), value.to_owned()))
-                .into(),
+            labels: labels.into(),
             ..Self::default()
         }
     }

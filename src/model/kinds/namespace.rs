@@ -11,7 +11,7 @@ api_types! {
     ///
     /// let namespace = Namespace::for_tenant(&"cl-consumer".parse()?);
     /// assert_eq!(namespace.metadata.name, "liqo-tenant-cl-consumer");
-    /// assert_eq!(namespace.metadata.labels[names::REMOTE_CLUSTER_ID_LABEL], "cl-consumer");
+    /// assert_eq!(namespace.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL).unwrap(), "cl-consumer");
     /// # Ok::<(), liqo_auth::model::NameError>(())
     /// ```
     pub struct Namespace {

@@ -9,6 +9,7 @@ pub mod names;
 pub(super) mod namespace_name;
 pub(super) mod quantity;
 pub(super) mod secret_bytes;
+pub(super) mod text_map;
 pub(super) mod timestamp;
 pub(super) mod token_protocol_version;
 pub(super) mod url;

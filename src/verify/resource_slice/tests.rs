@@ -19,7 +19,7 @@ fn slice(name: &str) -> ResourceSlice {
         metadata: Metadata {
             name: name.to_owned(),
             namespace: "liqo-tenant-cl-consumer".to_owned(),
-            labels: [("liqo.io/remote-cluster-id".into(), "cl-consumer".into())].into(),
+            labels: [("liqo.io/remote-cluster-id", "cl-consumer")].into(),
             ..Metadata::default()
         },
         spec: ResourceSliceSpec {

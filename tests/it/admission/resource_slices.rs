@@ -2,7 +2,7 @@
 
 use liqo_auth::{
     admission::{AdmissionRule, resource_slice},
-    model::{Metadata, ResourceSlice, names},
+    model::{Metadata, ResourceSlice, TextMap, names},
 };
 
 use super::{denied, slice};
@@ -49,14 +49,11 @@ fn a_control_plane_user_can_change_neither_the_label_nor_the_cordon_annotation()
     let cordon = "metadata.annotations[liqo.io/cordon]";
     let with = |label: Option<&str>, cordon: Option<&str>| {
         let mut slice = slice("mypool", "liqo-tenant-cl-a", &[]);
-        let mut put =
-            |map: fn(&mut Metadata) -> &mut std::collections::BTreeMap<String, String>,
-             key: &str,
-             value: Option<&str>| {
-                if let Some(value) = value {
-                    map(&mut slice.metadata).insert(key.to_owned(), value.to_owned());
-                }
-            };
+        let mut put = |map: fn(&mut Metadata) -> &mut TextMap, key: &str, value: Option<&str>| {
+            if let Some(value) = value {
+                map(&mut slice.metadata).insert(key.to_owned(), value.to_owned());
+            }
+        };
         put(
             |metadata| &mut metadata.labels,
             names::REMOTE_CLUSTER_ID_LABEL,

@@ -17,7 +17,13 @@ fn a_tenant_gets_the_defaults_of_the_api_server() {
         ..Tenant::default()
     };
     let full = tenant::defaulted(&bare);
-    assert_eq!(full.metadata.labels[names::REMOTE_CLUSTER_ID_LABEL], "cl-a");
+    assert_eq!(
+        full.metadata
+            .labels
+            .get(names::REMOTE_CLUSTER_ID_LABEL)
+            .unwrap(),
+        "cl-a"
+    );
     assert_eq!(full.spec.authz_policy, Some(AuthzPolicy::KeysExchange));
     assert_eq!(full.spec.tenant_condition, Some(TenantCondition::Active));
     assert_eq!(tenant::defaulted(&full), full);
@@ -27,7 +33,13 @@ fn a_tenant_gets_the_defaults_of_the_api_server() {
     labels.insert(names::REMOTE_CLUSTER_ID_LABEL.to_owned(), "cl-b".to_owned());
     other.spec.tenant_condition = Some(TenantCondition::Drained);
     let full = tenant::defaulted(&other);
-    assert_eq!(full.metadata.labels[names::REMOTE_CLUSTER_ID_LABEL], "cl-b");
+    assert_eq!(
+        full.metadata
+            .labels
+            .get(names::REMOTE_CLUSTER_ID_LABEL)
+            .unwrap(),
+        "cl-b"
+    );
     assert_eq!(full.spec.tenant_condition, Some(TenantCondition::Drained));
 }
 

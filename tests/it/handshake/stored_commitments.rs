@@ -37,9 +37,12 @@ impl SigningKey for Counting {
 
 fn sent(exchange: &Exchange) -> String {
     match &exchange.sent["Identity"] {
-        MessageBody::Identity(identity) => {
-            identity.metadata.annotations[COMMITMENT_ANNOTATION].clone()
-        }
+        MessageBody::Identity(identity) => identity
+            .metadata
+            .annotations
+            .get(COMMITMENT_ANNOTATION)
+            .unwrap()
+            .clone(),
         other => panic!("{other:?}"),
     }
 }

@@ -21,7 +21,13 @@ fn a_lift_to_cordoned_never_becomes_active() {
         panic!("{:#?}", step.effects);
     };
     pool.at_provider.apply(to_tenant).unwrap();
-    let token = pool.tenant().metadata.annotations[names::LIFT_CONDITION_ANNOTATION].clone();
+    let token = pool
+        .tenant()
+        .metadata
+        .annotations
+        .get(names::LIFT_CONDITION_ANNOTATION)
+        .unwrap()
+        .clone();
 
     // The peer applies its Tenant again, which says Active.
     pool.write_condition(TenantCondition::Active).settle();

@@ -1,7 +1,5 @@
 //! What withdraws a peer's rights, and who may restore them.
 
-use std::collections::BTreeMap;
-
 use liqo_auth::{
     Machine,
     crypto::{Authority, Csr, Entropy, Subject},
@@ -9,7 +7,7 @@ use liqo_auth::{
     machine::{Awaited, Env, MessageBody, Objects},
     model::{
         ClusterRoleBinding, Kind, Metadata, Object, Resource, RoleBinding, Secret, Tenant,
-        TenantCondition, names,
+        TenantCondition, TextMap, names,
     },
 };
 use liqo_auth_rehearsal::{ALL, Occurrence, Rehearsal};
@@ -199,10 +197,7 @@ fn no_peer_comes_or_comes_back_without_an_invitation() {
     // A label that the peer writes does not make another cluster a peer.
     let stranger = "stranger".parse().unwrap();
     let mut objects = rehearsal.at_provider.clone();
-    let labels = [(
-        names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
-        "stranger".to_owned(),
-    )];
+    let labels = [(names::REMOTE_CLUSTER_ID_LABEL, "stranger")];
     objects.insert(secret("bait", labels.into()));
     let env = Env {
         now,
@@ -331,7 +326,7 @@ fn unreadable_secret(name: &str) -> Object {
     }))
 }
 
-fn secret(name: &str, labels: BTreeMap<String, String>) -> Object {
+fn secret(name: &str, labels: TextMap) -> Object {
     Secret {
         metadata: Metadata {
             name: name.into(),

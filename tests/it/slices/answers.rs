@@ -58,7 +58,10 @@ fn a_slice_is_signed_and_granted_as_by_liqo() {
     );
     let kept = pool.kept("mypool").unwrap();
     assert_eq!(
-        kept.metadata.labels[names::REMOTE_CLUSTER_ID_LABEL],
+        kept.metadata
+            .labels
+            .get(names::REMOTE_CLUSTER_ID_LABEL)
+            .unwrap(),
         "cl-consumer"
     );
     assert_eq!(

@@ -164,7 +164,11 @@ fn an_unreadable_secret_does_not_prevent_a_cordon() {
             [(_, ref error)] if matches!(error.fault(), Fault::Local(LocalFault::Unreadable { .. }))
         ));
         let slice = pool.slice("mypool").unwrap();
-        let mark = &slice.metadata.annotations[names::CORDON_TENANT_ANNOTATION];
+        let mark = slice
+            .metadata
+            .annotations
+            .get(names::CORDON_TENANT_ANNOTATION)
+            .unwrap();
         assert_eq!(mark, "true");
         assert_eq!(slice.status, told);
         // If the consumer's file is applied again, it lifts nothing.
@@ -193,8 +197,14 @@ fn a_slice_without_its_label_still_belongs_to_the_peer() {
             Some(slice) => {
                 assert_eq!(condition, TenantCondition::Cordoned);
                 let metadata = &slice.metadata;
-                assert_eq!(metadata.labels[names::REPLICATED_LABEL], "true");
-                let mark = &metadata.annotations[names::CORDON_TENANT_ANNOTATION];
+                assert_eq!(
+                    metadata.labels.get(names::REPLICATED_LABEL).unwrap(),
+                    "true"
+                );
+                let mark = metadata
+                    .annotations
+                    .get(names::CORDON_TENANT_ANNOTATION)
+                    .unwrap();
                 assert_eq!(mark, "true");
             }
         }

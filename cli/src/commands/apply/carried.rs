@@ -5,7 +5,10 @@
 use liqo_auth::{
     error::Error,
     machine::{Step, View, replication},
-    model::{ClusterId, Kind, Namespace, Object, ObjectRef, Renew, Resource, ResourceSlice, names},
+    model::{
+        ClusterId, Kind, Namespace, Object, ObjectRef, Renew, Resource, ResourceSlice, TextMap,
+        names,
+    },
 };
 
 use super::received::Received;
@@ -134,9 +137,7 @@ pub(super) fn settle(
 
 /// The consumer and the provider that the object names.
 fn parties(object: &Received) -> (String, String) {
-    let label = |labels: &std::collections::BTreeMap<String, String>, key: &str| {
-        labels.get(key).cloned().unwrap_or_default()
-    };
+    let label = |labels: &TextMap, key: &str| labels.get(key).cloned().unwrap_or_default();
     match object {
         Received::ResourceSlice(slice) => {
             let labels = &slice.metadata.labels;

@@ -82,7 +82,14 @@ fn a_peering_user_has_the_rights_and_the_names_that_liqo_gives() {
 
     let request = new.certificate_signing_request();
     assert_eq!(request.metadata.name, USER);
-    assert_eq!(request.metadata.labels[names::PEERING_USER_LABEL], USER);
+    assert_eq!(
+        request
+            .metadata
+            .labels
+            .get(names::PEERING_USER_LABEL)
+            .unwrap(),
+        USER
+    );
     assert_eq!(request.spec.signer_name, names::CLIENT_SIGNER);
     assert_eq!(request.spec.request.as_slice(), new.request().csr.pem());
 }

@@ -360,6 +360,6 @@ fn changed_labels_and_fields_of_a_renew_are_restored() {
     let renew = home.renew().unwrap();
     assert_eq!(renew.metadata.labels, right.metadata.labels);
     assert_eq!(renew.spec, right.spec);
-    assert_eq!(renew.metadata.annotations["of"], "others");
+    assert_eq!(renew.metadata.annotations.get("of").unwrap(), "others");
     assert_eq!(renew.id().namespace, NAMESPACE);
 }

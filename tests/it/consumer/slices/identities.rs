@@ -56,9 +56,9 @@ fn an_accepted_slice_gets_an_identity_and_a_kubeconfig_as_liqo_makes_them() {
     );
 
     let secret: Secret = home.get("kubeconfig-resourceslice-mypool").unwrap();
-    assert_eq!(secret.metadata.annotations, [].into());
+    assert!(secret.metadata.annotations.is_empty());
     assert_eq!(
-        secret.metadata.labels["liqo.io/identity-type"],
+        secret.metadata.labels.get("liqo.io/identity-type").unwrap(),
         "ResourceSlice"
     );
     assert_eq!(

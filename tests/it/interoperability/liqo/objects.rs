@@ -128,7 +128,9 @@ fn taking_over_from_liqo_adds_our_records_and_changes_nothing_else() {
             .get::<Tenant>(&tenant.metadata.namespace, &tenant.metadata.name)
             .unwrap()
             .metadata
-            .annotations[COMMITMENT_ANNOTATION]
+            .annotations
+            .get(COMMITMENT_ANNOTATION)
+            .unwrap()
             .clone();
         tenant
             .metadata

@@ -25,8 +25,11 @@ fn accepted() -> Pair {
 
 fn are_liqos_labels(object: &impl Resource) {
     let labels = &object.metadata().labels;
-    assert_eq!(labels["discovery.liqo.io/liqo-managed"], "true");
-    assert_eq!(labels["discovery.liqo.io/cluster-id"], HOME);
+    assert_eq!(
+        labels.get("discovery.liqo.io/liqo-managed").unwrap(),
+        "true"
+    );
+    assert_eq!(labels.get("discovery.liqo.io/cluster-id").unwrap(), HOME);
     assert_eq!(labels.len(), 2);
 }
 

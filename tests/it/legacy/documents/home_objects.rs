@@ -26,11 +26,19 @@ fn remote_identity_holds_the_identity_retrieved() {
     assert_eq!(namespace, "liqo");
     assert!(secret.data.keys().eq(["kubeconfig"]));
     assert_eq!(
-        secret.metadata.labels["discovery.liqo.io/cluster-id"],
+        secret
+            .metadata
+            .labels
+            .get("discovery.liqo.io/cluster-id")
+            .unwrap(),
         FOREIGN
     );
     assert_eq!(
-        secret.metadata.labels["discovery.liqo.io/remote-identity"],
+        secret
+            .metadata
+            .labels
+            .get("discovery.liqo.io/remote-identity")
+            .unwrap(),
         ""
     );
 }

@@ -146,8 +146,8 @@ fn the_creation_of_the_secret_triggers_the_procedure() {
     secret.metadata.name = "mine".into();
     secret.metadata.namespace = "liqo".into();
     secret.metadata.labels = [
-        (names::DISCOVERY_CLUSTER_ID_LABEL.into(), FOREIGN.into()),
-        (names::AUTH_TOKEN_LABEL.into(), String::new()),
+        (names::DISCOVERY_CLUSTER_ID_LABEL, FOREIGN),
+        (names::AUTH_TOKEN_LABEL, ""),
     ]
     .into();
     let token = pair.token();
@@ -163,7 +163,12 @@ fn the_cluster_id_is_that_of_the_foreign_cluster() {
     let mut pair = Pair::new();
     pair.run();
     assert_eq!(pair.cluster().spec.cluster_identity.cluster_id, FOREIGN);
-    let label = &pair.cluster().metadata.labels[names::DISCOVERY_CLUSTER_ID_LABEL];
+    let label = pair
+        .cluster()
+        .metadata
+        .labels
+        .get(names::DISCOVERY_CLUSTER_ID_LABEL)
+        .unwrap();
     assert_eq!(label, FOREIGN);
 }
 

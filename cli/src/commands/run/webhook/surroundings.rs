@@ -114,6 +114,9 @@ mod tests {
         });
         let slice: ResourceSlice = read(serde_json::from_value(found).unwrap()).unwrap();
         assert_eq!(slice.metadata.name, "pool");
-        assert_eq!(slice.metadata.labels["liqo.io/replication"], "true");
+        assert_eq!(
+            slice.metadata.labels.get("liqo.io/replication").unwrap(),
+            "true"
+        );
     }
 }
