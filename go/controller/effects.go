@@ -68,7 +68,7 @@ func (r *Reconciler) applyOne(ctx context.Context, effect liqoauth.Effect) error
 func (r *Reconciler) named(effect liqoauth.Effect) (*unstructured.Unstructured, error) {
 	version, ok := r.peers.versions[effect.ID.Kind]
 	if !ok {
-		return nil, fmt.Errorf("liqoauth: an effect on a %s, which no interest names", effect.ID.Kind)
+		return nil, fmt.Errorf("liqoauth: an effect on a %s, which no watch names", effect.ID.Kind)
 	}
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(version.WithKind(effect.ID.Kind))

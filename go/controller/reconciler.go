@@ -106,10 +106,14 @@ func New(ctx context.Context, config Config) (*Reconciler, error) {
 // until nothing is left. Then it delivers messages. A conflict leads to another look.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	peer := liqov1beta1.ClusterID(request.Name)
+	// From here on, a change of an object that concerns all peers leads to another look.
+	r.peers.add(peer)
+	var view liqoauth.View
 	var step *liqoauth.Step
 	for range looks {
-		view, err := r.view(ctx, peer)
-		if err != nil {
+		var err error
+		if view, err = r.view(ctx, peer); err != nil {
+			r.peers.forget(peer)
 			return refusal(ctx, err)
 		}
 		if step, err = r.Side.Reconcile(ctx, view); err != nil {
@@ -128,6 +132,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	if !step.IsSettled() {
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil
+	}
+	if !r.peers.hasObjects(view) {
+		r.peers.forget(peer)
 	}
 	r.keepDelivered(peer, step.Outbox)
 	if err := r.deliver(ctx, peer, step.Outbox); err != nil {
@@ -155,7 +162,6 @@ func (r *Reconciler) Order(ctx context.Context, peer liqov1beta1.ClusterID, call
 		if conflict {
 			continue
 		}
-		r.peers.add(peer)
 		return step, r.deliver(ctx, peer, step.Outbox)
 	}
 	return nil, ErrConflict

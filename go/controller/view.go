@@ -13,7 +13,7 @@ import (
 	"liqoauth"
 )
 
-// view reads the objects of a peer, each once.
+// view reads the objects of a peer that are of a watched kind, each once.
 func (r *Reconciler) view(ctx context.Context, peer liqov1beta1.ClusterID) (liqoauth.View, error) {
 	view := liqoauth.View{Peer: peer}
 	interests, err := r.Side.Interests(ctx, peer)
@@ -22,6 +22,9 @@ func (r *Reconciler) view(ctx context.Context, peer liqov1beta1.ClusterID) (liqo
 	}
 	seen := map[string]bool{}
 	for _, interest := range interests {
+		if _, isWatched := r.peers.versions[interest.Kind]; !isWatched {
+			continue
+		}
 		found, err := r.read(ctx, interest)
 		if err != nil {
 			return view, fmt.Errorf("read %s: %w", interest.Kind, err)

@@ -10,6 +10,7 @@ import (
 	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -82,10 +83,12 @@ func (r *Reconciler) requests(kind string, object client.Object) []reconcile.Req
 // peers leads from objects to the peers whose interests name them.
 type peers struct {
 	interests []liqoauth.Interest
-	// versions are the API versions of the kinds.
+	// versions are the API versions of the kinds that are watched. Nothing else is read:
+	// the other kinds of the interests serve administrators alone.
 	versions map[string]schema.GroupVersion
 
 	mutex sync.Mutex
+	// known are the peers that have objects, and those that are being looked at.
 	known map[liqov1beta1.ClusterID]bool
 }
 
@@ -97,17 +100,21 @@ func newPeers(ctx context.Context, side Side) (*peers, error) {
 	if err != nil {
 		return nil, err
 	}
+	watches, err := side.Watches(ctx)
+	if err != nil {
+		return nil, err
+	}
 	found := &peers{
 		interests: interests,
 		versions:  map[string]schema.GroupVersion{},
 		known:     map[liqov1beta1.ClusterID]bool{},
 	}
-	for _, interest := range interests {
-		kind, err := groupVersionKind(interest.APIVersion, interest.Kind)
+	for _, watch := range watches {
+		kind, err := groupVersionKind(watch.APIVersion, watch.Kind)
 		if err != nil {
 			return nil, err
 		}
-		found.versions[interest.Kind] = kind.GroupVersion()
+		found.versions[watch.Kind] = kind.GroupVersion()
 	}
 	return found, nil
 }
@@ -116,6 +123,23 @@ func (p *peers) add(peer liqov1beta1.ClusterID) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.known[peer] = true
+}
+
+func (p *peers) forget(peer liqov1beta1.ClusterID) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	delete(p.known, peer)
+}
+
+// hasObjects reports whether an object of the view names its peer.
+func (p *peers) hasObjects(view liqoauth.View) bool {
+	return slices.ContainsFunc(view.Objects, func(found runtime.Object) bool {
+		object, ok := found.(client.Object)
+		return ok && slices.ContainsFunc(p.interests, func(interest liqoauth.Interest) bool {
+			peer, _ := namedBy(interest, object)
+			return interest.Kind == object.GetObjectKind().GroupVersionKind().Kind && peer == string(view.Peer)
+		})
+	})
 }
 
 // of returns the peers that an object concerns, sorted: those that it names, and every
@@ -131,7 +155,6 @@ func (p *peers) of(kind string, object client.Object) []liqov1beta1.ClusterID {
 		peer, isForAll := namedBy(interest, object)
 		if peer != "" {
 			found[liqov1beta1.ClusterID(peer)] = true
-			p.known[liqov1beta1.ClusterID(peer)] = true
 		}
 		if isForAll {
 			for peer := range p.known {

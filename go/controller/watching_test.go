@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"testing"
@@ -56,13 +57,63 @@ func TestAnObjectLeadsToItsPeers(t *testing.T) {
 		{
 			"ClusterRole",
 			&rbacv1.ClusterRole{ObjectMeta: labelled("app.kubernetes.io/name", "remote-controlplane")},
-			[]liqov1beta1.ClusterID{"cl-known", "cl-one", "cl-two"},
+			[]liqov1beta1.ClusterID{"cl-known"},
 		},
 		{"ClusterRole", &rbacv1.ClusterRole{ObjectMeta: labelled("app.kubernetes.io/name", "other")}, nil},
 	} {
 		if peers := found.of(c.kind, c.object); !slices.Equal(peers, c.want) {
 			t.Errorf("%s %v: %v instead of %v", c.kind, c.object.GetLabels(), peers, c.want)
 		}
+	}
+}
+
+func TestOnlyPeersWithObjectsAreKnown(t *testing.T) {
+	e := newExchange(t, liqoauth.Backends{}, interceptor.Funcs{})
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{
+		Name: "liqo-remote-controlplane", Labels: map[string]string{"app.kubernetes.io/name": "remote-controlplane"},
+	}}
+	if err := e.atProvider.Create(t.Context(), role); err != nil {
+		t.Fatal(err)
+	}
+	e.invite(t)
+	for range 4 {
+		if err := e.round(t); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Anybody who may write a label can name a peer.
+	for _, stranger := range []liqov1beta1.ClusterID{"cl-stranger", "No Cluster ID"} {
+		if _, err := e.ofProvider.Reconcile(t.Context(), request(stranger)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if known := e.ofProvider.peers.of("ClusterRole", role); !slices.Equal(known, []liqov1beta1.ClusterID{consumerID}) {
+		t.Errorf("%v", known)
+	}
+}
+
+func TestNothingIsReadThatIsNotWatched(t *testing.T) {
+	read := map[string]bool{}
+	e := newExchange(t, liqoauth.Backends{}, interceptor.Funcs{
+		List: func(ctx context.Context, from client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			read[list.GetObjectKind().GroupVersionKind().Kind] = true
+			return from.List(ctx, list, options...)
+		},
+	})
+	e.invite(t)
+	if err := e.round(t); err != nil {
+		t.Fatal(err)
+	}
+	watches, err := e.provider.Watches(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, watch := range watches {
+		delete(read, watch.Kind)
+	}
+	// The rights of a controller are those for what it watches.
+	if len(read) != 0 {
+		t.Errorf("read without a watch: %v", read)
 	}
 }
 
