@@ -17,11 +17,41 @@ func BenchmarkEmptyCall(b *testing.B) {
 	}
 }
 
+// border is a way to the library.
+type border struct {
+	name string
+	use  func(*Library)
+}
+
+// borders are the ways to the library: the module, and with the tag liqo_auth_c the C ABI.
+var borders = []border{{"wazero", func(*Library) {}}}
+
+func BenchmarkVerifyTenant(b *testing.B) {
+	for _, border := range borders {
+		b.Run(border.name, func(b *testing.B) {
+			library := newLibrary(b, Options{})
+			border.use(library)
+			nonce, message := newPair(b, library, newKey(b)).invite(b)
+			for b.Loop() {
+				_, err := library.VerifyTenant(b.Context(), message.Tenant, "cl-consumer", []byte(nonce))
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkHandshake(b *testing.B) {
-	library := newLibrary(b, Options{})
-	key := newKey(b)
-	for b.Loop() {
-		newPair(b, library, key).authenticate(b)
+	for _, border := range borders {
+		b.Run(border.name, func(b *testing.B) {
+			library := newLibrary(b, Options{})
+			border.use(library)
+			key := newKey(b)
+			for b.Loop() {
+				newPair(b, library, key).authenticate(b)
+			}
+		})
 	}
 }
 

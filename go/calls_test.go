@@ -147,13 +147,8 @@ func TestTheAdministratorsCalls(t *testing.T) {
 // ask brings the consumer's Tenant to the provider, which has invited the consumer.
 func (p *pair) ask(t *testing.T) {
 	t.Helper()
-	step, err := p.provider.Invite(t.Context(), p.seenByProvider())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.atProvider.apply(t, step)
-	tenants := settle(t, p.atConsumer, "cl-provider", step.Outbox, p.consumer.Receive, p.consumer.Reconcile)
-	settle(t, p.atProvider, "cl-consumer", tenants, p.provider.Receive, p.provider.Reconcile)
+	_, tenant := p.invite(t)
+	settle(t, p.atProvider, "cl-consumer", []Message{tenant}, p.provider.Receive, p.provider.Reconcile)
 }
 
 // awaitingApproval is a pair whose consumer waits for an administrator.

@@ -208,19 +208,30 @@ func newPairAt(t testing.TB, library *Library, consumerKey crypto.Signer, now fu
 	return p
 }
 
-// authenticate makes a whole exchange.
-func (p *pair) authenticate(t testing.TB) {
+// invite invites the consumer. It returns the nonce, and the Tenant that the consumer
+// makes of it.
+func (p *pair) invite(t testing.TB) (nonce string, tenant Message) {
 	t.Helper()
-	ctx := t.Context()
-	step, err := p.provider.Invite(ctx, p.atProvider.view("cl-consumer"))
+	step, err := p.provider.Invite(t.Context(), p.atProvider.view("cl-consumer"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.atProvider.apply(t, step)
-	toConsumer := step.Outbox
+	tenants := settle(t, p.atConsumer, "cl-provider", step.Outbox, p.consumer.Receive, p.consumer.Reconcile)
+	if len(tenants) != 1 || tenants[0].Tenant == nil {
+		t.Fatalf("%+v instead of a Tenant", tenants)
+	}
+	return step.Outbox[0].Nonce, tenants[0]
+}
+
+// authenticate makes a whole exchange.
+func (p *pair) authenticate(t testing.TB) {
+	t.Helper()
+	_, tenant := p.invite(t)
+	toProvider := []Message{tenant}
 	for round := 0; round < 8 && !p.isAuthenticated(t); round++ {
-		toProvider := settle(t, p.atConsumer, "cl-provider", toConsumer, p.consumer.Receive, p.consumer.Reconcile)
-		toConsumer = settle(t, p.atProvider, "cl-consumer", toProvider, p.provider.Receive, p.provider.Reconcile)
+		toConsumer := settle(t, p.atProvider, "cl-consumer", toProvider, p.provider.Receive, p.provider.Reconcile)
+		toProvider = settle(t, p.atConsumer, "cl-provider", toConsumer, p.consumer.Receive, p.consumer.Reconcile)
 	}
 	if !p.isAuthenticated(t) {
 		t.Fatal("the exchange does not end")

@@ -222,7 +222,10 @@ func TestAKeyWithoutASignerIsAnError(t *testing.T) {
 func TestNoPrivateKeyEntersTheModule(t *testing.T) {
 	library := newLibrary(t, Options{Instances: 1})
 	var requests [][]byte
-	library.observe = func(request []byte) { requests = append(requests, bytes.Clone(request)) }
+	library.carry = func(ctx context.Context, request []byte) ([]byte, error) {
+		requests = append(requests, bytes.Clone(request))
+		return library.exchange(ctx, request)
+	}
 	key := newKey(t)
 	pair := newPair(t, library, key)
 	pair.authenticate(t)

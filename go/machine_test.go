@@ -46,7 +46,7 @@ func TestABackendMayAnswerLater(t *testing.T) {
 	pair := newPair(t, library, newKey(t))
 	authority := newAuthority(t)
 	answer := errors.New("the signer is down")
-	provider := library.Provider(ProviderConfig{
+	pair.provider = library.Provider(ProviderConfig{
 		ClusterID:   "cl-provider",
 		APIServer:   "https://172.19.0.3:6443",
 		APIServerCA: authority.pem,
@@ -60,22 +60,15 @@ func TestABackendMayAnswerLater(t *testing.T) {
 			return authority.sign(ctx, request)
 		},
 	})
-	step, err := provider.Invite(t.Context(), pair.atProvider.view("cl-consumer"))
+	_, tenant := pair.invite(t)
+	step, err := pair.provider.Receive(t.Context(), pair.seenByProvider(), tenant)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pair.atProvider.apply(t, step)
-	tenants := settle(t, pair.atConsumer, "cl-provider", step.Outbox, pair.consumer.Receive, pair.consumer.Reconcile)
-	for _, tenant := range tenants {
-		step, err := provider.Receive(t.Context(), pair.atProvider.view("cl-consumer"), tenant)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pair.atProvider.apply(t, step)
-	}
 	reconcile := func() (*Step, error) {
 		for range 8 {
-			step, err := provider.Reconcile(t.Context(), pair.atProvider.view("cl-consumer"))
+			step, err := pair.provider.Reconcile(t.Context(), pair.seenByProvider())
 			if err != nil || step.IsSettled() {
 				return step, err
 			}
@@ -170,23 +163,15 @@ func TestADenialMayBeWithoutWords(t *testing.T) {
 	pair.provider = library.Provider(config, pair.recordKey, backends)
 	pair.authenticate(t)
 	for _, name := range []string{"denied", "granted", "without-message"} {
-		step, err := pair.consumer.RequestSlice(t.Context(), pair.atConsumer.view("cl-provider"), SliceOptions{Name: name})
+		step, err := pair.consumer.RequestSlice(t.Context(), pair.seenByConsumer(), SliceOptions{Name: name})
 		if err != nil {
 			t.Fatal(err)
 		}
 		pair.atConsumer.apply(t, step)
 		settle(t, pair.atConsumer, "cl-provider", nil, pair.consumer.Receive, pair.consumer.Reconcile)
-		// Liqo replicates the slice.
-		slice := pair.atConsumer.objects[place("ResourceSlice", "liqo-tenant-cl-provider", name)]
-		replica := object("authentication.liqo.io/v1beta1", "ResourceSlice", "liqo-tenant-cl-consumer", name, map[string]any{
-			"liqo.io/replication": "false", "liqo.io/replicated": "true",
-			"liqo.io/remoteID": "cl-provider", "liqo.io/originID": "cl-consumer",
-			"liqo.io/remote-cluster-id": "cl-consumer",
-		})
-		replica["spec"] = slice["spec"]
-		pair.atProvider.put(replica)
+		pair.replicate(name)
 		// A question that has no valid answer makes the step fail, or refuses.
-		settle(t, pair.atProvider, "cl-consumer", nil, pair.provider.Receive, pair.provider.Reconcile)
+		pair.settleProvider(t)
 		found := ""
 		for place, object := range pair.atProvider.objects {
 			if strings.HasPrefix(place, "ResourceSlice/") && strings.HasSuffix(place, "/"+name) {
@@ -213,13 +198,8 @@ func TestADenialMayBeWithoutWords(t *testing.T) {
 	backends.Approver = func(context.Context, ApprovalRequest) error { return Denied{} }
 	pair = newPair(t, library, newKey(t))
 	pair.provider = library.Provider(config, pair.recordKey, backends)
-	step, err := pair.provider.Invite(t.Context(), pair.atProvider.view("cl-consumer"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pair.atProvider.apply(t, step)
-	tenants := settle(t, pair.atConsumer, "cl-provider", step.Outbox, pair.consumer.Receive, pair.consumer.Reconcile)
-	step, err = pair.provider.Receive(t.Context(), pair.atProvider.view("cl-consumer"), tenants[0])
+	_, tenant := pair.invite(t)
+	step, err := pair.provider.Receive(t.Context(), pair.seenByProvider(), tenant)
 	for range 4 {
 		if err != nil {
 			t.Fatal(err)
@@ -228,7 +208,7 @@ func TestADenialMayBeWithoutWords(t *testing.T) {
 		if len(step.Refused) > 0 {
 			break
 		}
-		step, err = pair.provider.Reconcile(t.Context(), pair.atProvider.view("cl-consumer"))
+		step, err = pair.provider.Reconcile(t.Context(), pair.seenByProvider())
 	}
 	if err != nil || len(step.Refused) != 1 || step.Refused[0].Error.Fault != "Policy" {
 		t.Errorf("%v %+v", err, step)

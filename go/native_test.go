@@ -1,0 +1,17 @@
+//go:build liqo_auth_c
+
+package liqoauth
+
+import (
+	"context"
+
+	"liqoauth/internal/native"
+)
+
+func init() {
+	borders = append(borders, border{"cgo", func(library *Library) {
+		library.carry = func(_ context.Context, request []byte) ([]byte, error) {
+			return native.Call(request), nil
+		}
+	}})
+}
