@@ -48,6 +48,16 @@ impl Failure {
         Self::new(Code::AtOdds, message)
     }
 
+    /// The reader of standard output has gone. Nobody is told.
+    pub(crate) fn unread() -> Self {
+        Self::new(Code::Internal, String::new())
+    }
+
+    /// Whether somebody is told.
+    pub(crate) fn is_told(&self) -> bool {
+        !self.message.is_empty()
+    }
+
     /// A refusal by the library: the error, its rule, and the advice. The message
     /// begins with `subject`.
     pub(crate) fn of(subject: &str, error: &Error) -> Self {

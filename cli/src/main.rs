@@ -51,7 +51,9 @@ fn main() -> ExitCode {
     match commands::run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            printer.error(&failure.to_string());
+            if failure.is_told() {
+                printer.error(&failure.to_string());
+            }
             ExitCode::from(failure.code.number())
         }
     }

@@ -82,6 +82,9 @@ fn a_person_enters_the_user_and_forgets_the_deleted_key() {
         "accessKeyID": first,
     }]);
     assert_eq!(keys_to_delete(&folder), to_delete);
+    let status = folder.ok("status --home cl-provider");
+    let waits = format!("delete the access key {first} at AWS, and then run `delete aws-key`\n");
+    assert!(status.contains(&waits), "{status}");
     let keys = "get aws-keys --home cl-provider -o";
     assert_eq!(
         folder.ok(&format!("{keys} jsonpath={{.keys[*].accessKeyID}}")),

@@ -9,7 +9,7 @@
 
 mod tool;
 
-use std::fs;
+use std::{fs, io::Write};
 
 use tool::{Folder, with_files};
 
@@ -135,6 +135,34 @@ fn a_file_without_an_object_is_named_as_such() {
         run.err.contains("the file holds no object of Kubernetes"),
         "{run:?}"
     );
+}
+
+#[test]
+fn a_kubeconfig_that_cannot_be_read_is_an_error_of_the_command_line() {
+    let error = Folder::new().refused("status --kubeconfig nowhere", "", 2);
+    assert_eq!(error.matches("No such file").count(), 1, "{error}");
+}
+
+/// As other programs, the tool says nothing to nobody, such as after `| head`.
+#[test]
+fn a_reader_that_has_gone_is_no_error_to_tell() {
+    let folder = Folder::new();
+    let mut run = folder.command("inspect -").spawn().unwrap();
+    drop(run.stdout.take());
+    run.stdin.take().unwrap().write_all(b"{}").unwrap();
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn a_hint_names_the_home() {
+    let folder = with_files();
+    let get = "get kubeconfig --home cl-consumer --remote-cluster-id cl-provider --resourceslice x";
+    let error = folder.refused(get, "", 4);
+    let hint =
+        "liqo-auth create resourceslice x --home cl-consumer --remote-cluster-id cl-provider";
+    assert!(error.contains(hint), "{error}");
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn the_log_tells_what_was_decided_and_holds() {
     folder.write(path, text.lines().next().unwrap());
     let err = folder.refused(VERIFY, "", 5);
     assert!(
-        err.contains("line 1: the entry does not have the form"),
+        err.contains("line 1: the line is incomplete, as a crash leaves it"),
         "{err}"
     );
     folder.write(path, &"x".repeat(100_000));
@@ -175,7 +175,11 @@ fn a_line_that_a_crash_tore_is_taken_away() {
     folder.ok("create nonce --home cl-provider --remote-cluster-id cl-consumer");
     let text = folder.read(path);
     folder.write(path, &format!("{text}{{\"sequence\":3,\"ti"));
-    folder.refused(VERIFY, "", 5);
+    let err = folder.refused(VERIFY, "", 5);
+    assert!(
+        err.contains("line 3: the line is incomplete, as a crash leaves it"),
+        "{err}"
+    );
     folder.ok(AUTHENTICATE);
     assert!(folder.read(path).starts_with(&text));
     folder.ok(VERIFY);

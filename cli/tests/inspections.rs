@@ -28,7 +28,7 @@ fn a_principal_is_no_consumer_with_or_without_a_home() {
     folder.ok("init --home cl-provider");
     let error = folder.run("init --home kubernetes-admin").err;
     assert!(
-        error.contains("a Kubernetes user or group is already named \"kubernetes-admin\" (rule 7)"),
+        error.contains("a Kubernetes user or group is already named \"kubernetes-admin\" (rule 7). Choose another ID with --cluster-id"),
         "{error}"
     );
     assert!(!folder.path("kubernetes-admin").exists());

@@ -154,7 +154,7 @@ fn a_sick_home_has_findings_with_remedies() {
         "only this machine reaches https://localhost:6443",
         "=> chmod go= 'cl-provider/private/liqo/secret.authentication-keys.yaml'",
         "=> Restore cl-provider/manifests/_cluster/clusterrole.broken.yaml",
-        "the entry does not have the form of this log",
+        "the line is incomplete, as a crash leaves it",
     ] {
         assert!(
             found.iter().any(|found| found.contains(part)),
@@ -271,5 +271,17 @@ fn the_program_says_its_version_and_is_a_plug_in_of_kubectl() {
         let help = String::from_utf8(help.stdout).unwrap();
         let usage = format!("Usage: kubectl liqo-auth {command} ");
         assert!(help.contains(&usage), "{help}");
+        assert!(help.contains("`kubectl liqo-auth options`"), "{help}");
+        let examples = help.lines().map(str::trim_start);
+        assert!(
+            examples
+                .clone()
+                .any(|line| line.starts_with("kubectl liqo-auth ")),
+            "{help}"
+        );
+        assert!(
+            !examples.clone().any(|line| line.starts_with("liqo-auth ")),
+            "{help}"
+        );
     }
 }

@@ -12,11 +12,11 @@ pub(crate) fn command() -> Command {
         .filter(|argument| argument.is_global_set())
         .map(|argument| argument.clone().hide(true))
         .collect();
-    let command = match crate::output::program() {
-        plugin if plugin.starts_with("kubectl ") => command.bin_name(plugin),
-        _ => command,
+    let command = match plugin() {
+        Some(plugin) => command.bin_name(plugin),
+        None => command,
     };
-    let command = command.after_long_help(continued(examples::LONG_HELP));
+    let command = command.after_long_help(with_commands(examples::LONG_HELP));
     command.mut_subcommands(|page| with_pages("", page, &globals))
 }
 
@@ -25,7 +25,9 @@ fn with_pages(above: &str, page: Command, globals: &[Arg]) -> Command {
     let path = format!("{above}{}", page.get_name());
     let own = page.get_after_help().map(ToString::to_string);
     let shown = own.or_else(|| examples::of(&path).map(str::to_owned));
-    let long = shown.map_or_else(String::new, |shown| format!("{}\n\n", continued(&shown)));
+    let long = shown.map_or_else(String::new, |shown| {
+        format!("{}\n\n", with_commands(&shown))
+    });
     let is_described = path == "options";
     let globals_here = globals.iter().cloned().map(|argument| match is_described {
         true => argument.hide(false),
@@ -35,10 +37,25 @@ fn with_pages(above: &str, page: Command, globals: &[Arg]) -> Command {
         None => page,
         Some(usage) => page.override_usage(usage),
     };
+    let note = with_commands(NOTE);
     page.args(globals_here)
-        .after_help(NOTE)
-        .after_long_help(format!("{long}{NOTE}"))
+        .after_long_help(format!("{long}{note}"))
+        .after_help(note)
         .mut_subcommands(|page| with_pages(&format!("{path} "), page, globals))
+}
+
+/// The name of the program as a plug-in of kubectl, if it is called as one.
+fn plugin() -> Option<String> {
+    Some(crate::output::program()).filter(|program| program.starts_with("kubectl "))
+}
+
+/// A text with commands in lines that fit. The commands are those of the plug-in, if the
+/// program is called as one.
+fn with_commands(text: &str) -> String {
+    match plugin() {
+        None => continued(text),
+        Some(plugin) => continued(&text.replace("liqo-auth ", &format!("{plugin} "))),
+    }
 }
 
 /// The usage of a command in lines that fit, since clap writes one line. None if that line

@@ -260,8 +260,9 @@ fn without_kubeconfig(home: &Home, peer: &ClusterId, name: &str) -> Failure {
     let (site, shown) = (home.site(), escaped(name));
     let Some(slice) = slices::of_peer(home, peer, name) else {
         return Failure::waiting(format!(
-            "there is no ResourceSlice {shown} for {peer} in {site}. Ask for it with: {} create resourceslice {shown} --remote-cluster-id {peer}",
-            program()
+            "there is no ResourceSlice {shown} for {peer} in {site}. Ask for it with: {} create resourceslice {shown} {} --remote-cluster-id {peer}",
+            program(),
+            site.options()
         ));
     };
     let decision = slice

@@ -12,7 +12,7 @@ use crate::{
     arguments::{Init, Making},
     consumer_name,
     context::Context,
-    failure::{Failure, Result, paragraph},
+    failure::{Failure, Result},
     home::{self, Blueprint, GivenAuthority, Home, Signer, Use},
     input,
 };
@@ -111,9 +111,11 @@ pub(super) fn blueprint(
     };
     let refusal = consumer_name::refusal(&cluster_id, &context.policy, context.clock)?;
     if let Some(error) = refusal {
-        let reason = paragraph(&error);
+        // The library's advice is for a cluster that exists.
+        let rule = error.rule().map(|rule| format!(" ({rule})"));
         return Err(Failure::usage(format!(
-            "no provider lets a cluster with the ID {cluster_id} in: {reason}"
+            "no provider lets a cluster with the ID {cluster_id} in: {error}{}. Choose another ID with --cluster-id",
+            rule.unwrap_or_default()
         )));
     }
     Ok(Blueprint {
@@ -146,7 +148,7 @@ fn named_by(path: &Path) -> Result<ClusterId> {
         .unwrap_or_default();
     name.parse().map_err(|_| {
         Failure::usage(format!(
-            "the folder's name {name:?} is not a cluster ID; give one (lower-case letters, digits and '-')"
+            "the folder's name {name:?} is not a cluster ID; give one with --cluster-id (lower-case letters, digits and '-')"
         ))
     })
 }

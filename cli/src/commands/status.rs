@@ -47,8 +47,11 @@ pub(super) fn run(context: &Context, arguments: &Status) -> Result<()> {
                 context.printer.result("\n")?;
             }
             // What is missing now may be there at the next look.
-            if let Err(failure) = seen.print(context, arguments) {
-                context.printer.warning(&failure.to_string());
+            match seen.print(context, arguments) {
+                Err(failure) if failure.is_told() => {
+                    context.printer.warning(&failure.to_string());
+                }
+                printed => printed?,
             }
             last = Some(state);
         }
@@ -219,8 +222,8 @@ fn table_of_peers(peerings: &[Peering], now: Timestamp, is_wide: bool) -> Table 
             dash(peering.condition.clone().unwrap_or_default()),
             left(certificate, now),
             renewed(certificate, now),
-            dash(peering.waits_for.join("; ")),
         ]);
+        table.add_parts(&joined(&peering.waits_for));
         if is_wide {
             let of = |text: fn(&Certificate) -> &str| certificate.map_or("-", text).to_owned();
             table.add_cells([
@@ -309,6 +312,15 @@ pub(super) fn renewed(certificate: Option<&Certificate>, now: Timestamp) -> Stri
         Some(Renewal::Awaited) => "awaited".to_owned(),
         Some(Renewal::Cannot(_)) => "never".to_owned(),
     }
+}
+
+/// The parts of a list, with semicolons between them.
+fn joined(list: &[String]) -> Vec<String> {
+    let Some((last, before)) = list.split_last() else {
+        return vec!["-".to_owned()];
+    };
+    let before = before.iter().map(|one| format!("{one};"));
+    before.chain([last.clone()]).collect()
 }
 
 fn dash(text: String) -> String {

@@ -29,19 +29,15 @@ pub(super) fn of_empty_log(cluster: &ClusterId) -> EntryHash {
 }
 
 /// The file with this head.
-pub(super) fn change(key: &RecordKey, cluster: &ClusterId, head: EntryHash) -> Change {
+pub(super) fn change(key: &RecordKey, head: EntryHash) -> Change {
     Change {
         target: Target::TopLevel(AUDIT_HEAD_FILE),
-        content: Some(Zeroizing::new(sealed(key, cluster, &head.to_string()))),
+        content: Some(Zeroizing::new(sealed(key, &head.to_string()))),
     }
 }
 
 /// The kept head. None without the file.
-pub(super) fn kept(
-    root: &Directory,
-    key: &RecordKey,
-    cluster: &ClusterId,
-) -> Result<Option<EntryHash>> {
+pub(super) fn kept(root: &Directory, key: &RecordKey) -> Result<Option<EntryHash>> {
     let Some(text) = root.read(AUDIT_HEAD_FILE)? else {
         return Ok(None);
     };
@@ -55,15 +51,15 @@ pub(super) fn kept(
     let head = head
         .and_then(|text| text.lines().next())
         .ok_or_else(wrong)?;
-    let expected = sealed(key, cluster, head);
+    let expected = sealed(key, head);
     verify_slices_are_equal(expected.as_bytes(), &text).map_err(|_| wrong())?;
     head.parse().map(Some).map_err(|_| wrong())
 }
 
 /// The content of the file: the head, and its seal.
-fn sealed(key: &RecordKey, cluster: &ClusterId, head: &str) -> String {
+fn sealed(key: &RecordKey, head: &str) -> String {
     // The library's own seals begin with the length of their domain.
-    let message = format!("liqo-auth-cli audit.head v1\n{cluster}\n{head}\n");
+    let message = format!("liqo-auth-cli audit.head v1\n{head}\n");
     let key = hmac::Key::new(HMAC_SHA256, key.as_bytes());
     let seal = hmac::sign(&key, message.as_bytes());
     let digits = seal.as_ref().iter().map(|byte| format!("{byte:02x}"));

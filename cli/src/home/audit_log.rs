@@ -160,14 +160,14 @@ impl Home {
                 }
                 number = number.saturating_add(1);
                 let Some(content) = line.strip_suffix(b"\n") else {
-                    let fault = if line.len() > LONGEST_LINE {
-                        LogFault::TooLong {
-                            limit: LONGEST_LINE,
-                        }
-                    } else {
-                        LogFault::Form
-                    };
-                    let line = number;
+                    if line.len() <= LONGEST_LINE {
+                        return Err(Failure::at_odds(format!(
+                            "{}, line {number}: the line is incomplete, as a crash leaves it. Compare the log with a copy. The next decision removes the line, and notes that in the log.",
+                            self.log_path()
+                        )));
+                    }
+                    let (line, limit) = (number, LONGEST_LINE);
+                    let fault = LogFault::TooLong { limit };
                     return Err(self.broken(&LogError { line, fault }));
                 };
                 each(
@@ -216,7 +216,7 @@ impl Home {
             // Wait until the name of the new file is on the disk, too.
             folder.sync()?;
         }
-        let head = audit_head::change(&key, self.cluster_id(), chain.head());
+        let head = audit_head::change(&key, chain.head());
         Ok(write(folder, &[head])?)
     }
 
@@ -288,7 +288,7 @@ impl Home {
     }
 
     fn kept_head(&self) -> Result<Option<EntryHash>> {
-        audit_head::kept(self.log_folder()?, &self.record_key()?, self.cluster_id())
+        audit_head::kept(self.log_folder()?, &self.record_key()?)
     }
 
     fn broken(&self, error: &LogError) -> Failure {

@@ -135,9 +135,8 @@ fn content(blueprint: &Blueprint) -> Result<Vec<Change>> {
     let record_key = record_key.unwrap_or_default().try_into();
     let record_key: [u8; 32] = record_key.context("the record key")?;
     let record_key = RecordKey::new(record_key).context("the record key")?;
-    let cluster = &blueprint.cluster_id;
-    let head = audit_head::of_empty_log(cluster);
-    changes.push(audit_head::change(&record_key, cluster, head));
+    let head = audit_head::of_empty_log(&blueprint.cluster_id);
+    changes.push(audit_head::change(&record_key, head));
     // The settings are last: a folder with settings is a home.
     changes.push(Change {
         target: Target::TopLevel(SETTINGS_FILE),

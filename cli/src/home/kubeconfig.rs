@@ -80,6 +80,6 @@ async fn access(connection: &Connection) -> Result<Config> {
 }
 
 fn unusable(error: KubeconfigError) -> Failure {
-    let cause = anyhow::Error::new(error);
-    Failure::usage(format!("the kubeconfig cannot be used: {cause:#}"))
+    // The text of the error has that of its cause.
+    Failure::usage(format!("the kubeconfig cannot be used: {error}"))
 }

@@ -1,9 +1,12 @@
 //! Lines on standard output and standard error.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use super::{program::program, width::width, wrapped::wrapped};
-use crate::{arguments::ColorChoice, failure::Result};
+use crate::{
+    arguments::ColorChoice,
+    failure::{Failure, Result},
+};
 
 /// Prints results to standard output and messages to standard error.
 #[derive(Debug, Clone, Copy)]
@@ -84,9 +87,11 @@ impl Printer {
     /// Prints a text to standard output, also in a trial.
     pub(crate) fn print(self, text: &str) -> Result<()> {
         let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        out.flush()?;
-        Ok(())
+        let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        printed.map_err(|error| match error.kind() {
+            ErrorKind::BrokenPipe => Failure::unread(),
+            _ => error.into(),
+        })
     }
 
     /// Prints a message to standard error. On a terminal, lines break at words, and a

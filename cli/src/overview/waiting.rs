@@ -49,11 +49,8 @@ fn words(awaited: &Awaited, peer: &ClusterId) -> String {
         Awaited::Nonce => format!("{peer}: its nonce"),
         Awaited::Tenant => format!("{peer}: its Tenant"),
         Awaited::Credential(_) => "this side: `renew` signs the request".to_owned(),
-        Awaited::AwsRevocation {
-            user_arn,
-            access_key_id,
-        } => format!(
-            "this side: delete the access key {access_key_id} of {user_arn} at AWS, and then run `delete aws-key`"
+        Awaited::AwsRevocation { access_key_id, .. } => format!(
+            "this side: delete the access key {access_key_id} at AWS, and then run `delete aws-key`"
         ),
         Awaited::Identity => format!("{peer}: its Identity"),
         Awaited::SliceDecision(slice) => format!("{peer}: its decision on {}", slice.name),
