@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     machine::{Effect, Part, Version, merge_patch},
-    model::{Metadata, Object, ObjectRef},
+    model::{Object, ObjectRef},
 };
 
 /// A change of one object.
@@ -52,13 +52,8 @@ pub(super) enum Rank {
 impl Change {
     /// The effect that carries out the change; `None` if nothing differs.
     pub(super) fn into_effect(self, id: ObjectRef) -> Option<(Rank, Effect)> {
-        let Self {
-            version,
-            wanted,
-            rank,
-            ..
-        } = self;
-        let effect = match wanted {
+        let (version, mut rank) = (self.version, self.rank);
+        let effect = match self.wanted {
             Wanted::New(object) => Effect::Create(*object),
             Wanted::Replaced(object) => Effect::Replace {
                 object: *object,
@@ -76,21 +71,16 @@ impl Change {
                 after,
                 status_first,
             } => {
-                let releases = releases_finalizer(&before, &after);
                 let (part, patch) = merge_patch::of_one_part(&before, &after, status_first)?;
-                let rank = match part {
-                    Part::Main if releases => Rank::Release,
-                    _ => rank,
-                };
-                return Some((
-                    rank,
-                    Effect::Patch {
-                        id,
-                        version,
-                        part,
-                        patch,
-                    },
-                ));
+                if part == Part::Main && releases_finalizer(&before, &after) {
+                    rank = Rank::Release;
+                }
+                Effect::Patch {
+                    id,
+                    version,
+                    part,
+                    patch,
+                }
             }
         };
         Some((rank, effect))
@@ -98,10 +88,6 @@ impl Change {
 }
 
 fn releases_finalizer(before: &Object, after: &Object) -> bool {
-    let finalizers = |object: &Object| {
-        object
-            .metadata()
-            .map(|metadata: &Metadata| metadata.finalizers.len())
-    };
+    let finalizers = |object: &Object| object.any_metadata().finalizers.len();
     finalizers(after) < finalizers(before)
 }
