@@ -28,7 +28,7 @@ use serde_json::json;
 use change::{Change, Rank, Wanted};
 pub(crate) use journal::Journal;
 
-use super::{Awaited, Effect, Message, Notice, Part, Refused, Step, Version, Wait};
+use super::{Awaited, Effect, Message, Notice, Part, Refused, Step, Version};
 use crate::{
     audit::Event,
     error::Error,
@@ -42,11 +42,9 @@ pub(crate) struct Plan<R> {
     changes: Journal<ObjectRef, Change>,
     /// The number of changes so far.
     order: usize,
-    outbox: Vec<Message>,
-    refused: Vec<Refused>,
-    notices: Vec<Notice>,
     events: Vec<(Event, EventCondition)>,
-    wait: Wait,
+    /// The step so far, without effects and events.
+    step: Step,
 }
 
 /// The state of a plan before a rule.
@@ -90,27 +88,26 @@ impl Records for () {
     }
 }
 
-/// A record that differs from the stored one.
-pub(crate) struct RecordWrite {
-    /// The record as a Secret.
-    pub(crate) secret: Secret,
-    /// The version that the write replaces; `None` for a new record.
-    pub(crate) over: Option<Version>,
-    /// Whether the write only removes content. Such a write comes last.
-    pub(crate) forgets: bool,
-}
+/// The write of a record that differs from the stored one.
+pub(crate) struct RecordWrite(Rank, Effect);
 
 impl RecordWrite {
-    /// The write of a sealed record, unless the stored record is the same.
+    /// The write of a sealed record, unless the stored record is the same. A write
+    /// that only removes content (`forgets`) comes last.
     pub(crate) fn of(secret: Secret, stored: Option<&Secret>, forgets: bool) -> Option<Self> {
         if stored.is_some_and(|stored| stored.data == secret.data) {
             return None;
         }
-        Some(Self {
-            over: stored.map(|stored| Version::of(&stored.metadata)),
-            secret,
-            forgets,
-        })
+        let rank = match forgets {
+            true => Rank::Forgetting,
+            false => Rank::Record,
+        };
+        let object = secret.into();
+        let effect = match stored.map(|stored| Version::of(&stored.metadata)) {
+            None => Effect::Create(object),
+            Some(version) => Effect::Replace { object, version },
+        };
+        Some(Self(rank, effect))
     }
 }
 
@@ -134,11 +131,8 @@ impl<R: Records> Plan<R> {
             records,
             changes: Journal::default(),
             order: 0,
-            outbox: Vec::new(),
-            refused: Vec::new(),
-            notices: Vec::new(),
             events: Vec::new(),
-            wait: Wait::default(),
+            step: Step::default(),
         }
     }
 
@@ -150,12 +144,12 @@ impl<R: Records> Plan<R> {
         let savepoint = Savepoint {
             records: self.records.mark(),
             changes: self.changes.mark(),
-            outbox: self.outbox.len(),
-            refused: self.refused.len(),
-            notices: self.notices.len(),
+            outbox: self.step.outbox.len(),
+            refused: self.step.refused.len(),
+            notices: self.step.notices.len(),
             events: self.events.len(),
-            awaiting: self.wait.awaiting.len(),
-            wake_at: self.wait.wake_at,
+            awaiting: self.step.wait.awaiting.len(),
+            wake_at: self.step.wait.wake_at,
         };
         rule(self).inspect_err(|_| self.return_to(savepoint))
     }
@@ -163,12 +157,12 @@ impl<R: Records> Plan<R> {
     fn return_to(&mut self, savepoint: Savepoint<R::Mark>) {
         self.records.return_to(savepoint.records);
         self.changes.return_to(savepoint.changes);
-        self.outbox.truncate(savepoint.outbox);
-        self.refused.truncate(savepoint.refused);
-        self.notices.truncate(savepoint.notices);
+        self.step.outbox.truncate(savepoint.outbox);
+        self.step.refused.truncate(savepoint.refused);
+        self.step.notices.truncate(savepoint.notices);
         self.events.truncate(savepoint.events);
-        self.wait.awaiting.truncate(savepoint.awaiting);
-        self.wait.wake_at = savepoint.wake_at;
+        self.step.wait.awaiting.truncate(savepoint.awaiting);
+        self.step.wait.wake_at = savepoint.wake_at;
     }
 
     /// Creates an object, unless the plan already changes one of that name.
@@ -270,8 +264,7 @@ impl<R: Records> Plan<R> {
             return;
         }
         let (before, after): (Object, Object) = (stored.clone().into(), after.into());
-        if let (Some(before), Some(after)) =
-            (Secret::from_object(&before), Secret::from_object(&after))
+        if let (Object::Secret(before), Object::Secret(after)) = (&before, &after)
             && before.immutable
             && before.data != after.data
         {
@@ -356,39 +349,39 @@ impl<R: Records> Plan<R> {
 
     /// Adds a message to the outbox.
     pub(crate) fn send(&mut self, message: Message) {
-        self.outbox.push(message);
+        self.step.outbox.push(message);
     }
 
     /// Adds a refusal, at the object of the error.
     pub(crate) fn refuse(&mut self, error: Error) {
         let object = error.at().object.clone();
-        self.refused.push(Refused { object, error });
+        self.step.refused.push(Refused { object, error });
     }
 
     /// Adds a refusal at this object.
     pub(crate) fn refuse_at(&mut self, object: ObjectRef, error: Error) {
         let object = Some(object);
-        self.refused.push(Refused { object, error });
+        self.step.refused.push(Refused { object, error });
     }
 
     /// Adds a notice, once.
     pub(crate) fn notify(&mut self, notice: Notice) {
-        if !self.notices.contains(&notice) {
-            self.notices.push(notice);
+        if !self.step.notices.contains(&notice) {
+            self.step.notices.push(notice);
         }
     }
 
     /// Adds something that the plan waits for, once.
     pub(crate) fn await_for(&mut self, awaited: Awaited) {
-        if !self.wait.awaiting.contains(&awaited) {
-            self.wait.awaiting.push(awaited);
+        if !self.step.wait.awaiting.contains(&awaited) {
+            self.step.wait.awaiting.push(awaited);
         }
     }
 
     /// Adds a time at which to call again. The earliest time counts. `None` changes
     /// nothing.
     pub(crate) fn wake_by(&mut self, time: Option<Timestamp>) {
-        self.wait.wake_by(time);
+        self.step.wait.wake_by(time);
     }
 
     /// Adds the event of a decision.
@@ -420,28 +413,13 @@ impl<R: Records> Plan<R> {
 
     /// The step: the difference between the observed objects and the plan.
     pub(crate) fn finish(self) -> Step {
-        let mut ranked: Vec<(Rank, Effect)> = Vec::new();
-        for write in self.records.writes() {
-            let id = write.secret.id();
-            if self.changes.contains(&id) {
-                // The step does not write a record that it deletes.
-                continue;
-            }
-            let rank = if write.forgets {
-                Rank::Forgetting
-            } else {
-                Rank::Record
-            };
-            let object = write.secret.into();
-            ranked.push((
-                rank,
-                match write.over {
-                    None => Effect::Create(object),
-                    Some(version) => Effect::Replace { object, version },
-                },
-            ));
-        }
-        let mut changes: Vec<(ObjectRef, Change)> = self.changes.into_iter().collect();
+        let writes = self.records.writes().into_iter();
+        let mut ranked: Vec<(Rank, Effect)> = writes
+            .map(|RecordWrite(rank, effect)| (rank, effect))
+            // The step does not write a record that it deletes.
+            .filter(|(_, effect)| !self.changes.contains(&effect.id()))
+            .collect();
+        let mut changes: Vec<(ObjectRef, Change)> = self.changes.into_entries().collect();
         changes.sort_by_key(|(_, change)| change.order);
         let recreated: BTreeSet<ObjectRef> = changes
             .iter()
@@ -462,10 +440,7 @@ impl<R: Records> Plan<R> {
         Step {
             events: events.map(|(event, _)| event).collect(),
             effects: ranked.into_iter().map(|(_, effect)| effect).collect(),
-            outbox: self.outbox,
-            refused: self.refused,
-            notices: self.notices,
-            wait: self.wait,
+            ..self.step
         }
     }
 }
@@ -479,10 +454,9 @@ impl EventCondition {
             Self::Step => true,
             Self::Effect(ids) => ids.iter().any(|id| planned.contains_key(id)),
             Self::Part(id, part) => planned.get(id).is_some_and(|(_, it)| it == part),
-            Self::Forgetting(id) => {
-                let rank = planned.get(id).map(|(rank, _)| *rank);
-                rank == Some(Rank::Forgetting)
-            }
+            Self::Forgetting(id) => planned
+                .get(id)
+                .is_some_and(|(rank, _)| *rank == Rank::Forgetting),
         }
     }
 }

@@ -70,6 +70,11 @@ impl<K: Clone + Ord, V: Clone> Journal<K, V> {
     pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
         self.values.values()
     }
+
+    /// The keys with their values, in the order of the keys.
+    pub(crate) fn into_entries(self) -> impl Iterator<Item = (K, V)> {
+        self.values.into_iter()
+    }
 }
 
 impl<K, V> Default for Journal<K, V> {
@@ -78,15 +83,6 @@ impl<K, V> Default for Journal<K, V> {
             values: BTreeMap::new(),
             replaced: Vec::new(),
         }
-    }
-}
-
-impl<K, V> IntoIterator for Journal<K, V> {
-    type Item = (K, V);
-    type IntoIter = btree_map::IntoIter<K, V>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.values.into_iter()
     }
 }
 
