@@ -48,8 +48,7 @@ pub(crate) fn between(from: &Value, to: &Value) -> Option<Value> {
 /// The patch changes the status if nothing else differs, or if the status differs
 /// and `status_first` is set. Otherwise, the patch changes the main part.
 pub(crate) fn of_one_part(from: &Object, to: &Object, status_first: bool) -> Option<(Part, Value)> {
-    let (old, new) = parts_that_differ(from, to);
-    let Value::Object(mut patch) = between(&old, &new)? else {
+    let Value::Object(mut patch) = of_object(from, to)? else {
         return None;
     };
     let status = patch.remove("status");
@@ -65,9 +64,10 @@ pub(crate) fn of_one_part(from: &Object, to: &Object, status_first: bool) -> Opt
     }
 }
 
-/// Both objects as JSON. Parts that are equal may be missing in both: the spec of a
-/// Tenant or an Identity is long, and rarely changes.
-fn parts_that_differ(from: &Object, to: &Object) -> (Value, Value) {
+/// The patch that turns `from` into `to`; `None` if they are equal. Parts that are
+/// equal are not written as JSON: the spec of a Tenant or an Identity is long, and
+/// rarely changes.
+fn of_object(from: &Object, to: &Object) -> Option<Value> {
     let parts = match (from, to) {
         (Object::Tenant(old), Object::Tenant(new)) => [
             part("metadata", &old.metadata, &new.metadata),
@@ -79,25 +79,20 @@ fn parts_that_differ(from: &Object, to: &Object) -> (Value, Value) {
             part("spec", &old.spec, &new.spec),
             part("status", &old.status, &new.status),
         ],
-        _ => return (from.to_value(), to.to_value()),
+        _ => return between(&from.to_value(), &to.to_value()),
     };
-    let (old, new): (Map<_, _>, Map<_, _>) = parts
-        .into_iter()
-        .flatten()
-        .map(|(name, old, new)| ((name.to_owned(), old), (name.to_owned(), new)))
-        .unzip();
-    (Value::Object(old), Value::Object(new))
+    let patch: Map<String, Value> = parts.into_iter().flatten().collect();
+    (!patch.is_empty()).then_some(Value::Object(patch))
 }
 
-/// A part in both forms, if it differs.
-fn part<T: PartialEq + Serialize>(
-    name: &'static str,
-    old: &T,
-    new: &T,
-) -> Option<(&'static str, Value, Value)> {
+/// The patch of a part, if it differs.
+fn part<T: PartialEq + Serialize>(name: &str, old: &T, new: &T) -> Option<(String, Value)> {
+    if old == new {
+        return None;
+    }
     // A map with text keys can always be JSON.
     let value = |part| serde_json::to_value(part).unwrap_or_default();
-    (old != new).then(|| (name, value(old), value(new)))
+    Some((name.to_owned(), between(&value(old), &value(new))?))
 }
 
 /// The patch without secrets: the data of a Secret, and secret fields of

@@ -4,12 +4,11 @@ use serde_json::json;
 use super::*;
 use crate::model::{Identity, Tenant};
 
-/// The patch between the parts that differ, and the one between whole objects.
+/// The patch of the parts that differ, and the one between whole objects.
 fn patches(from: impl Into<Object>, to: impl Into<Object>) -> [Option<Value>; 2] {
     let (from, to) = (from.into(), to.into());
-    let (old, new) = parts_that_differ(&from, &to);
     [
-        between(&old, &new),
+        of_object(&from, &to),
         between(&from.to_value(), &to.to_value()),
     ]
 }
