@@ -82,7 +82,8 @@ pub enum Effect {
 
 /// The part of an object that a patch changes. The API server has an endpoint for
 /// each part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Part {
     /// Metadata, spec and data.

@@ -1,7 +1,7 @@
 //! The form of a message.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::written;
 use crate::{
@@ -49,26 +49,19 @@ impl Message {
     /// [`MessageError`], if the text is not a message. An unknown field is an error.
     pub fn from_json(text: &[u8], policy: &Policy) -> Result<Self, MessageError> {
         let form: Form = read_json(text, policy.limits.object.saturating_add(FRAME))?;
+        let expected = form.r#type.name();
         let body = match (form.r#type, form.nonce, form.tenant, form.identity) {
             (Type::Nonce, Some(text), None, None) => {
                 Nonce::parse(text.expose().as_bytes(), policy)?.into()
             }
-            (Type::Tenant, None, Some(value), None) => match read(value, policy)? {
-                Object::Tenant(tenant) => (*tenant).into(),
-                _ => return Err(MessageError::Body { expected: "tenant" }),
-            },
-            (Type::Identity, None, None, Some(value)) => match read(value, policy)? {
-                Object::Identity(identity) => (*identity).into(),
-                _ => {
-                    return Err(MessageError::Body {
-                        expected: "identity",
-                    });
+            (Type::Tenant, None, Some(value), None) | (Type::Identity, None, None, Some(value)) => {
+                match (form.r#type, read(value, policy)?) {
+                    (Type::Tenant, Object::Tenant(tenant)) => MessageBody::Tenant(tenant),
+                    (Type::Identity, Object::Identity(identity)) => MessageBody::Identity(identity),
+                    _ => return Err(MessageError::Body { expected }),
                 }
-            },
-            (expected, ..) => {
-                let expected = expected.name();
-                return Err(MessageError::Body { expected });
             }
+            _ => return Err(MessageError::Body { expected }),
         };
         let (from, to) = (form.from, form.to);
         Ok(Self { from, to, body })
@@ -77,18 +70,17 @@ impl Message {
     pub(super) fn to_value(&self) -> Value {
         let (name, body) = match &self.body {
             MessageBody::Nonce(nonce) => ("nonce", nonce.as_str().into()),
-            MessageBody::Tenant(tenant) => ("tenant", value_of((**tenant).clone())),
-            MessageBody::Identity(identity) => ("identity", value_of((**identity).clone())),
+            MessageBody::Tenant(tenant) => ("tenant", Object::Tenant(tenant.clone()).to_value()),
+            MessageBody::Identity(identity) => {
+                ("identity", Object::Identity(identity.clone()).to_value())
+            }
         };
-        let mut message = json!({
-            "type": name,
-            "from": self.from.as_str(),
-            "to": self.to.as_str(),
-        });
-        if let Value::Object(fields) = &mut message {
-            fields.insert(name.to_owned(), body);
-        }
-        message
+        Value::from_iter([
+            ("type", name.into()),
+            ("from", self.from.as_str().into()),
+            ("to", self.to.as_str().into()),
+            (name, body),
+        ])
     }
 }
 
@@ -104,7 +96,7 @@ struct Form {
     identity: Option<Value>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Type {
     Nonce,
@@ -113,7 +105,7 @@ enum Type {
 }
 
 impl Type {
-    fn name(&self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Nonce => "nonce",
             Self::Tenant => "tenant",
@@ -132,8 +124,3 @@ fn read(value: Value, policy: &Policy) -> Result<Object, ObjectError> {
 
 /// The most bytes that a message has in addition to its object.
 const FRAME: usize = 1024;
-
-fn value_of(object: impl Into<Object>) -> Value {
-    let object: Object = object.into();
-    object.to_value()
-}

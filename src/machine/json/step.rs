@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::written;
 use crate::{
-    machine::{Effect, Part, Step},
+    machine::{Effect, Step},
     model::SecretBytes,
 };
 
@@ -47,11 +47,7 @@ impl Effect {
                 "type": "patch",
                 "id": id,
                 "version": version,
-                "part": match part {
-                    Part::Main => "main",
-                    Part::Status => "status",
-                    Part::Approval => "approval",
-                },
+                "part": part,
                 "patch": patch,
             }),
             Self::Delete { id, version } => json!({
