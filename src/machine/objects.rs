@@ -6,7 +6,7 @@ use super::{
     Effect, Part, Version, View, merge_patch,
     mirror::{Store, WatchSet},
 };
-use crate::model::{ClusterId, Metadata, Object, ObjectRef, Resource, Timestamp, Unreadable};
+use crate::model::{ClusterId, Object, ObjectRef, Resource, Timestamp};
 
 /// One cluster's objects in memory: for tests, fuzzers, simulations, and tools
 /// that keep their objects elsewhere between two calls.
@@ -75,7 +75,7 @@ impl Objects {
                 self.insert(object.clone());
             }
             Effect::Replace { object, version } => {
-                let stored = self.at(&object.id(), version)?;
+                let stored = self.at(&object.id(), version)?.any_metadata();
                 let (uid, deleted) = (stored.uid.clone(), stored.deletion_timestamp);
                 let mut object = object.clone();
                 let metadata = object.any_metadata_mut();
@@ -91,7 +91,7 @@ impl Objects {
                 part,
                 patch,
             } => {
-                self.at(id, version)?;
+                let stored = self.at(id, version)?;
                 let is_of_part = |key: &String| (key == "status") == (*part != Part::Main);
                 if !patch
                     .as_object()
@@ -99,23 +99,8 @@ impl Objects {
                 {
                     return Err(ApplyError::OtherPart(id.clone()));
                 }
-                let current = self
-                    .objects
-                    .get(id)
-                    .ok_or_else(|| ApplyError::Missing(id.clone()))?;
-                if let Object::Unreadable(unreadable) = current {
-                    let mut released = unreadable.clone();
-                    release(&mut released, patch)?;
-                    self.insert(released.into());
-                    self.let_go(id);
-                    return Ok(());
-                }
-                let mut value = current.to_value();
-                merge_patch::apply(&mut value, patch);
-                match Object::from_value(value) {
-                    Object::Unreadable(_) => return Err(ApplyError::Unreadable(id.clone())),
-                    object => self.insert(object),
-                }
+                let patched = patched(stored, patch);
+                self.insert(patched.ok_or_else(|| ApplyError::Unreadable(id.clone()))?);
                 self.let_go(id);
             }
             Effect::Delete { id, version } => {
@@ -186,39 +171,40 @@ impl Objects {
         }
     }
 
-    fn at(&self, id: &ObjectRef, seen: &Version) -> Result<&Metadata, ApplyError> {
-        let metadata = self
-            .objects
-            .get(id)
-            .map(Object::any_metadata)
-            .ok_or_else(|| ApplyError::Missing(id.clone()))?;
+    fn at(&self, id: &ObjectRef, seen: &Version) -> Result<&Object, ApplyError> {
+        let stored = self.objects.get(id);
+        let stored = stored.ok_or_else(|| ApplyError::Missing(id.clone()))?;
+        let metadata = stored.any_metadata();
         let same = |seen: &str, present: &str| seen.is_empty() || seen == present;
         if same(&seen.uid, &metadata.uid)
             && same(&seen.resource_version, &metadata.resource_version)
         {
-            Ok(metadata)
+            Ok(stored)
         } else {
             Err(ApplyError::Changed(id.clone()))
         }
     }
 }
 
-/// Replaces the finalizers of an unreadable object. A patch can change nothing else
-/// in such an object.
-fn release(unreadable: &mut Unreadable, patch: &Value) -> Result<(), ApplyError> {
+/// The object after the patch, or none if it would be unreadable. A patch can change
+/// only the finalizers of an object that is unreadable already.
+fn patched(object: &Object, patch: &Value) -> Option<Object> {
+    let Object::Unreadable(unreadable) = object else {
+        let mut value = object.to_value();
+        merge_patch::apply(&mut value, patch);
+        let patched = Object::from_value(value);
+        return patched.as_unreadable().is_none().then_some(patched);
+    };
     let only = |value: &Value, field: &str| {
         let fields = value.as_object().filter(|fields| fields.len() == 1)?;
         fields.get(field).cloned()
     };
-    let finalizers = only(patch, "metadata").and_then(|metadata| only(&metadata, "finalizers"));
-    let finalizers: Option<Option<Vec<String>>> =
-        finalizers.and_then(|left| serde_json::from_value(left).ok());
-    let Some(finalizers) = finalizers else {
-        return Err(ApplyError::Unreadable(unreadable.id.clone()));
-    };
+    let finalizers = only(&only(patch, "metadata")?, "finalizers")?;
+    let finalizers: Option<Vec<String>> = serde_json::from_value(finalizers).ok()?;
+    let mut released = unreadable.clone();
     // In a merge patch, `null` removes the field.
-    unreadable.metadata.finalizers = finalizers.unwrap_or_default();
-    Ok(())
+    released.metadata.finalizers = finalizers.unwrap_or_default();
+    Some(released.into())
 }
 
 impl FromIterator<Object> for Objects {
