@@ -47,7 +47,7 @@
 use super::{Effect, Part, Step, Version, View};
 use crate::{
     error::Error,
-    model::{ClusterId, Metadata, Namespace, Renew, Resource, ResourceSlice, TextMap, names},
+    model::{ClusterId, Metadata, Namespace, Renew, Resource, ResourceSlice, names},
 };
 
 /// The step for the provider that replicates the consumer's objects: it creates
@@ -63,9 +63,8 @@ use crate::{
 pub fn to_provider(at_consumer: &View<'_>, at_provider: &View<'_>) -> Result<Step, Error> {
     let mut step = Step::default();
     if let Some(between) = Between::of(at_consumer, at_provider)? {
-        step.effects
-            .extend(between.effects_at_provider::<ResourceSlice>()?);
-        step.effects.extend(between.effects_at_provider::<Renew>()?);
+        between.update_provider::<ResourceSlice>(&mut step.effects)?;
+        between.update_provider::<Renew>(&mut step.effects)?;
     }
     Ok(step)
 }
@@ -78,9 +77,8 @@ pub fn to_provider(at_consumer: &View<'_>, at_provider: &View<'_>) -> Result<Ste
 pub fn to_consumer(at_consumer: &View<'_>, at_provider: &View<'_>) -> Result<Step, Error> {
     let mut step = Step::default();
     if let Some(between) = Between::of(at_consumer, at_provider)? {
-        step.effects
-            .extend(between.effects_at_consumer::<ResourceSlice>()?);
-        step.effects.extend(between.effects_at_consumer::<Renew>()?);
+        between.update_consumer::<ResourceSlice>(&mut step.effects)?;
+        between.update_consumer::<Renew>(&mut step.effects)?;
     }
     Ok(step)
 }
@@ -132,9 +130,9 @@ impl<'v, 'o> Between<'v, 'o> {
         }))
     }
 
-    fn effects_at_provider<K: Replicated + 'o>(&self) -> Result<Vec<Effect>, Error> {
-        let mut effects = Vec::new();
-        for original in self.originals::<K>()? {
+    fn update_provider<K: Replicated + 'o>(&self, effects: &mut Vec<Effect>) -> Result<(), Error> {
+        let originals = self.originals::<K>()?;
+        for original in originals.iter().copied() {
             match self.replica_of(original)? {
                 None => effects.push(Effect::Create(self.replica(original).into())),
                 Some(replica) => {
@@ -144,7 +142,6 @@ impl<'v, 'o> Between<'v, 'o> {
                 }
             }
         }
-        let originals = self.originals::<K>()?;
         let namespace = &self.providers_namespace.metadata.name;
         for replica in self.at_provider.every::<K>()? {
             let metadata = replica.metadata();
@@ -161,11 +158,10 @@ impl<'v, 'o> Between<'v, 'o> {
                 });
             }
         }
-        Ok(effects)
+        Ok(())
     }
 
-    fn effects_at_consumer<K: Replicated + 'o>(&self) -> Result<Vec<Effect>, Error> {
-        let mut effects = Vec::new();
+    fn update_consumer<K: Replicated + 'o>(&self, effects: &mut Vec<Effect>) -> Result<(), Error> {
         for original in self.originals::<K>()? {
             if let Some(replica) = self.replica_of(original)? {
                 let mut wanted = original.clone();
@@ -173,7 +169,7 @@ impl<'v, 'o> Between<'v, 'o> {
                 effects.extend(Effect::patch(original, wanted, Part::Status));
             }
         }
-        Ok(effects)
+        Ok(())
     }
 
     fn originals<K: Replicated + 'o>(&self) -> Result<Vec<&'o K>, Error> {
@@ -194,32 +190,26 @@ impl<'v, 'o> Between<'v, 'o> {
         self.at_provider.find(namespace, &original.metadata().name)
     }
 
+    /// A replica has the labels of its original, and those that mark a replica.
     fn replica<K: Replicated>(&self, original: &K) -> K {
-        let origin = self.at_provider.peer();
+        let origin = self.at_provider.peer().as_str();
         let mut replica = K::default();
         replica.take_spec(original);
         let metadata = replica.metadata_mut();
         metadata.name.clone_from(&original.metadata().name);
         metadata.namespace = self.providers_namespace.metadata.name.clone();
         metadata.annotations = original.metadata().annotations.clone();
-        metadata.labels = labels_of_replica(&original.metadata().labels, origin);
+        metadata.labels = original.metadata().labels.clone();
+        for (key, value) in [
+            (names::REPLICATION_LABEL, "false"),
+            (names::REPLICATED_LABEL, names::TRUE),
+            (names::REPLICATION_ORIGIN_LABEL, origin),
+            (names::REMOTE_CLUSTER_ID_LABEL, origin),
+        ] {
+            metadata.labels.insert(key.to_owned(), value.to_owned());
+        }
         replica
     }
-}
-
-/// The labels of a replica: those of the original, and the labels that mark a
-/// replica.
-fn labels_of_replica(labels: &TextMap, origin: &ClusterId) -> TextMap {
-    let mut labels = labels.clone();
-    for (key, value) in [
-        (names::REPLICATION_LABEL, "false"),
-        (names::REPLICATED_LABEL, names::TRUE),
-        (names::REPLICATION_ORIGIN_LABEL, origin.as_str()),
-        (names::REMOTE_CLUSTER_ID_LABEL, origin.as_str()),
-    ] {
-        labels.insert(key.to_owned(), value.to_owned());
-    }
-    labels
 }
 
 /// A kind whose spec goes to the provider and whose status comes back.
