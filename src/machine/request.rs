@@ -76,28 +76,14 @@ impl Effect {
     /// part of a path, or the object to write could not be read.
     pub fn request(&self) -> Result<ApiRequest, Error> {
         let id = self.id();
-        if let Self::Create(Object::Unreadable(_))
-        | Self::Replace {
-            object: Object::Unreadable(_),
-            ..
-        } = self
-        {
-            return Err(not_addressable(&id));
-        }
-        let object = object_path(&id)?;
+        let path = object_path(&id)?;
         Ok(match self {
             Self::Create(object) => {
-                let mut value = object.to_value();
-                pin(&mut value, &Version::unknown());
+                let value = pinned(object, &Version::unknown())?;
                 ApiRequest::json(Method::Post, collection_path(&id)?, value)
             }
-            Self::Replace {
-                object: replacement,
-                version,
-            } => {
-                let mut value = replacement.to_value();
-                pin(&mut value, version);
-                ApiRequest::json(Method::Put, object, value)
+            Self::Replace { object, version } => {
+                ApiRequest::json(Method::Put, path, pinned(object, version)?)
             }
             Self::Patch {
                 version,
@@ -112,9 +98,9 @@ impl Effect {
                 };
                 pin(&mut patch, &without_uid);
                 let path = match part {
-                    Part::Main => object,
-                    Part::Status => object + "/status",
-                    Part::Approval => object + "/approval",
+                    Part::Main => path,
+                    Part::Status => path + "/status",
+                    Part::Approval => path + "/approval",
                 };
                 ApiRequest {
                     content_type: "application/merge-patch+json",
@@ -127,7 +113,7 @@ impl Effect {
                     "kind": "DeleteOptions",
                     "preconditions": version,
                 });
-                ApiRequest::json(Method::Delete, object, options)
+                ApiRequest::json(Method::Delete, path, options)
             }
         })
     }
@@ -169,6 +155,16 @@ impl Method {
             Self::Delete => "DELETE",
         }
     }
+}
+
+/// The JSON of an object to write, with the version in its metadata.
+fn pinned(object: &Object, version: &Version) -> Result<Value, Error> {
+    if let Object::Unreadable(unreadable) = object {
+        return Err(not_addressable(&unreadable.id));
+    }
+    let mut value = object.to_value();
+    pin(&mut value, version);
+    Ok(value)
 }
 
 /// Sets the version in the metadata of an object or a patch.
