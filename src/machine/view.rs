@@ -29,7 +29,7 @@ pub struct View<'o> {
     /// The readable objects, sorted by kind, namespace and name.
     objects: Vec<&'o Object>,
     /// The unreadable objects, in the same order.
-    unreadable: Vec<(&'o Unreadable, &'o Object)>,
+    unreadable: Vec<&'o Object>,
     vouched_nonces: Vec<[u8; 32]>,
 }
 
@@ -82,12 +82,12 @@ impl<'o> View<'o> {
     pub(crate) fn and(mut self, objects: impl IntoIterator<Item = &'o Object>) -> Self {
         for object in objects {
             match object {
-                Object::Unreadable(unreadable) => self.unreadable.push((unreadable, object)),
+                Object::Unreadable(_) => self.unreadable.push(object),
                 _ => self.objects.push(object),
             }
         }
         self.objects.sort_by_key(|object| object.key());
-        self.unreadable.sort_by_key(|(_, object)| object.key());
+        self.unreadable.sort_by_key(|object| object.key());
         self
     }
 
@@ -104,8 +104,7 @@ impl<'o> View<'o> {
     /// The objects: first the readable ones, sorted by kind, namespace and name,
     /// then the unreadable ones.
     pub fn objects(&self) -> impl Iterator<Item = &'o Object> {
-        let unreadable = self.unreadable.iter().map(|(_, object)| *object);
-        self.objects.iter().copied().chain(unreadable)
+        self.objects.iter().chain(&self.unreadable).copied()
     }
 
     /// The peer that the objects concern.
@@ -174,21 +173,14 @@ impl<'o> View<'o> {
     pub(crate) fn readable<K: Resource + 'o>(
         &self,
     ) -> impl Iterator<Item = &'o K> + use<'o, '_, K> {
-        let of_kind = self.readable_of(K::KIND).iter();
-        of_kind.filter_map(|object| K::from_object(object))
-    }
-
-    fn readable_of(&self, kind: Kind) -> &[&'o Object] {
-        let start = self.objects.partition_point(|found| found.key().0 < kind);
-        let rest = self.objects.get(start..).unwrap_or_default();
-        let end = rest.partition_point(|found| found.key().0 <= kind);
-        rest.get(..end).unwrap_or_default()
+        let readable = of_kind(&self.objects, K::KIND).iter();
+        readable.filter_map(|object| K::from_object(object))
     }
 
     /// Every object of a kind, readable or not.
     pub(crate) fn present(&self, kind: Kind) -> impl Iterator<Item = &'o Object> + use<'o, '_> {
-        let unreadable = self.unreadable_of(kind).iter().map(|(_, object)| *object);
-        self.readable_of(kind).iter().copied().chain(unreadable)
+        let readable = of_kind(&self.objects, kind).iter();
+        readable.chain(of_kind(&self.unreadable, kind)).copied()
     }
 
     /// Every unreadable object of a kind.
@@ -196,16 +188,8 @@ impl<'o> View<'o> {
         &self,
         kind: Kind,
     ) -> impl Iterator<Item = &'o Unreadable> + use<'o, '_> {
-        self.unreadable_of(kind).iter().map(|(found, _)| *found)
-    }
-
-    fn unreadable_of(&self, kind: Kind) -> &[(&'o Unreadable, &'o Object)] {
-        let start = self
-            .unreadable
-            .partition_point(|(found, _)| found.id.kind < kind);
-        let rest = self.unreadable.get(start..).unwrap_or_default();
-        let end = rest.partition_point(|(found, _)| found.id.kind <= kind);
-        rest.get(..end).unwrap_or_default()
+        let unreadable = of_kind(&self.unreadable, kind).iter();
+        unreadable.filter_map(|object| object.as_unreadable())
     }
 
     fn only<K: Resource + 'o>(&self, wanted: impl Fn(&K) -> bool) -> Result<Option<&'o K>, Error> {
@@ -224,10 +208,9 @@ impl<'o> View<'o> {
         kind: Kind,
         concerns: impl Fn(&Unreadable) -> bool,
     ) -> Result<(), Error> {
-        let of_kinds = [kind, Kind::Other].map(|kind| self.unreadable_of(kind));
-        let mut found = of_kinds.into_iter().flatten();
-        let found = found.find(|(found, _)| concerns(found));
-        found.map_or(Ok(()), |(found, _)| Err(found.error()))
+        let mut found = self.unreadable(kind).chain(self.unreadable(Kind::Other));
+        let found = found.find(|found| concerns(found));
+        found.map_or(Ok(()), |found| Err(found.error()))
     }
 
     /// Checks that no unreadable object may be the one at this place. An unknown
@@ -240,12 +223,13 @@ impl<'o> View<'o> {
             return self.refuse_unreadable(kind, concerns);
         }
         for kind in [kind, Kind::Other] {
-            let of_kind = self.unreadable_of(kind);
-            for at in [(namespace, name), (namespace, ""), ("", name), ("", "")] {
-                let start = of_kind.partition_point(|(found, _)| place(found) < at);
-                let rest = of_kind.get(start..).unwrap_or_default().iter();
-                let mut here = rest.take_while(|(found, _)| place(found) == at);
-                if let Some((found, _)) = here.find(|(found, _)| concerns(found)) {
+            for (namespace, name) in [(namespace, name), (namespace, ""), ("", name), ("", "")] {
+                let key = (kind, namespace, name);
+                let start = self.unreadable.partition_point(|found| found.key() < key);
+                let rest = self.unreadable.get(start..).unwrap_or_default().iter();
+                let here = rest.take_while(|found| found.key() == key);
+                let mut here = here.filter_map(|found| found.as_unreadable());
+                if let Some(found) = here.find(|found| concerns(found)) {
                     return Err(found.error());
                 }
             }
@@ -271,8 +255,12 @@ pub(crate) fn only<'o, K: Resource>(
     }
 }
 
-fn place(unreadable: &Unreadable) -> (&str, &str) {
-    (&unreadable.id.namespace, &unreadable.id.name)
+/// The objects of a kind among sorted objects.
+fn of_kind<'s, 'o>(sorted: &'s [&'o Object], kind: Kind) -> &'s [&'o Object] {
+    let start = sorted.partition_point(|found| found.key().0 < kind);
+    let rest = sorted.get(start..).unwrap_or_default();
+    let end = rest.partition_point(|found| found.key().0 <= kind);
+    rest.get(..end).unwrap_or_default()
 }
 
 impl Interest {
@@ -306,11 +294,7 @@ impl Interest {
     pub fn matches(&self, object: &Object) -> bool {
         let (own_kind, own_namespace, own_name) = object.key();
         match self {
-            Self::Object(ObjectRef {
-                kind,
-                namespace,
-                name,
-            }) => (*kind, namespace.as_str(), name.as_str()) == object.key(),
+            Self::Object(id) => (id.kind, id.namespace.as_str(), id.name.as_str()) == object.key(),
             Self::Named { kind, name } => (*kind, name.as_str()) == (own_kind, own_name),
             Self::Labelled { kind, label, value } => {
                 let labels = &object.any_metadata().labels;

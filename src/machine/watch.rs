@@ -111,20 +111,21 @@ impl Watch {
     /// Whether an API server includes the object in this watch. For an unreadable
     /// object, the labels that could be read decide.
     pub fn covers(&self, object: &Object) -> bool {
-        let (kind, namespace, _) = object.key();
-        let labels = &object.any_metadata().labels;
-        kind == self.kind
-            && self.namespace.as_deref().is_none_or(|own| own == namespace)
-            && self.labels.iter().all(|requirement| {
-                let value = |key: &str| labels.get(key).map(String::as_str);
-                match requirement {
-                    Requirement::Exists(key) => value(key).is_some(),
-                    Requirement::Equals(key, wanted) => value(key) == Some(wanted),
-                    Requirement::In(key, values) => {
-                        value(key).is_some_and(|value| values.contains(&value))
-                    }
-                }
+        let metadata = object.any_metadata();
+        self.has_place_of(object)
+            && self.labels.iter().all(|requirement| match requirement {
+                Requirement::Exists(key) => metadata.label(key).is_some(),
+                Requirement::Equals(key, wanted) => metadata.label(key) == Some(wanted),
+                Requirement::In(key, values) => metadata
+                    .label(key)
+                    .is_some_and(|value| values.contains(&value)),
             })
+    }
+
+    /// Whether the watch has the object's kind and includes its namespace.
+    pub(crate) fn has_place_of(&self, object: &Object) -> bool {
+        let (kind, namespace, _) = object.key();
+        kind == self.kind && self.namespace.as_deref().is_none_or(|own| own == namespace)
     }
 }
 
@@ -160,7 +161,7 @@ impl Concerns {
             (Self::Everybody, _) | (_, Self::Everybody) => Self::Everybody,
             (Self::Nobody, other) => other,
             (own, Self::Nobody) => own,
-            (own, other) => Self::peers([own.into_peers(), other.into_peers()].concat()),
+            (own, other) => Self::peers([own.named_peers(), other.named_peers()].concat()),
         }
     }
 
@@ -170,26 +171,20 @@ impl Concerns {
         if self == Self::Everybody {
             return self;
         }
-        let mut peers = self.into_peers();
-        peers.retain(|peer| peer != cluster);
-        Self::peers(peers)
+        let others = self.named_peers().iter().filter(|peer| *peer != cluster);
+        Self::peers(others.cloned().collect())
     }
 
     /// Whether the change concerns the peer.
     pub fn includes(&self, peer: &ClusterId) -> bool {
-        match self {
-            Self::Nobody => false,
-            Self::Peer(one) => one == peer,
-            Self::Peers(peers) => peers.contains(peer),
-            Self::Everybody => true,
-        }
+        *self == Self::Everybody || self.named_peers().contains(peer)
     }
 
     /// The named peers; empty for [`Concerns::Everybody`].
-    pub(crate) fn into_peers(self) -> Vec<ClusterId> {
+    pub(crate) fn named_peers(&self) -> &[ClusterId] {
         match self {
-            Self::Nobody | Self::Everybody => Vec::new(),
-            Self::Peer(peer) => vec![peer],
+            Self::Nobody | Self::Everybody => &[],
+            Self::Peer(peer) => core::slice::from_ref(peer),
             Self::Peers(peers) => peers,
         }
     }

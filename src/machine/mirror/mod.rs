@@ -183,8 +183,9 @@ impl Mirror {
         let listed: BTreeSet<ObjectRef> = objects.iter().map(Object::id).collect();
         let before = self.store.of_kind(watch.kind, watch.namespace.as_deref());
         let missing: Vec<ObjectRef> = before
-            .map(Object::id)
-            .filter(|id| self.store.seen_by(id).contains(at) && !listed.contains(id))
+            .filter(|(_, indexed)| indexed.seen_by.contains(at))
+            .map(|(object, _)| object.id())
+            .filter(|id| !listed.contains(id))
             .collect();
         let mut concerns = Concerns::Nobody;
         for id in missing {
@@ -385,17 +386,13 @@ impl Mirror {
 
 /// Checks that the object has the watch's kind and namespace, and a name.
 fn check(watch: &Watch, object: &Object) -> Result<(), MirrorError> {
-    let (kind, namespace, name) = object.key();
-    let elsewhere = watch
-        .namespace
-        .as_deref()
-        .is_some_and(|own| own != namespace);
-    if kind != watch.kind || elsewhere {
+    if !watch.has_place_of(object) {
         return Err(MirrorError::OtherKind {
             found: object.id(),
             expected: Box::new(watch.clone()),
         });
     }
+    let (_, _, name) = object.key();
     if name.is_empty() {
         return Err(MirrorError::NoName(object.id()));
     }

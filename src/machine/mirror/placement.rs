@@ -19,12 +19,9 @@ use crate::{
 /// namespace.
 pub(super) fn of(object: &Object, owner: impl FnOnce(&str) -> Option<ClusterId>) -> Concerns {
     let (kind, namespace, name) = object.key();
-    let labels = &object.any_metadata().labels;
-    let label = |key: &str| labels.get(key).map(String::as_str);
-    let owner = match kind.is_namespaced() {
-        true => owner(namespace),
-        false => None,
-    };
+    let metadata = object.any_metadata();
+    let label = |key: &str| metadata.label(key);
+    let owner = kind.is_namespaced().then(|| owner(namespace)).flatten();
     let is_elsewhere = owner.is_none();
     let mut peers: Vec<ClusterId> = owner.into_iter().collect();
     let is_replica = label(names::REPLICATED_LABEL).is_some();
@@ -61,12 +58,10 @@ pub(super) fn of(object: &Object, owner: impl FnOnce(&str) -> Option<ClusterId>)
 
 /// The peer of a tenant namespace, by the labels of the Namespace.
 pub(super) fn owner_of(namespace: &Namespace) -> Option<ClusterId> {
-    let labels = &namespace.metadata.labels;
-    let found = TENANCY.iter().find(|(tenancy, _)| {
-        let is_tenants = labels.get(*tenancy).map(String::as_str);
-        is_tenants == Some(names::TRUE)
-    });
-    found.and_then(|(_, peer)| labels.get(*peer)?.parse().ok())
+    let label = |key: &str| namespace.metadata.label(key);
+    let mut tenancies = TENANCY.iter();
+    let found = tenancies.find(|(tenancy, _)| label(tenancy) == Some(names::TRUE));
+    found.and_then(|(_, peer)| label(peer)?.parse().ok())
 }
 
 /// The peer of a tenant namespace, by the default name. The labels of the

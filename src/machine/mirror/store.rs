@@ -30,12 +30,12 @@ pub(crate) struct Store {
 }
 
 #[derive(Debug, Clone)]
-struct Indexed {
+pub(super) struct Indexed {
     /// The peers under which the object is indexed. They follow from the object and
     /// its namespace.
     concerns: Concerns,
     /// The watches that show the object.
-    seen_by: WatchSet,
+    pub(super) seen_by: WatchSet,
 }
 
 impl Store {
@@ -51,16 +51,16 @@ impl Store {
     }
 
     /// The objects of a kind in one namespace, or in all namespaces.
-    pub(crate) fn of_kind<'s>(
+    pub(super) fn of_kind<'s>(
         &'s self,
         kind: Kind,
         namespace: Option<&'s str>,
-    ) -> impl Iterator<Item = &'s Object> {
+    ) -> impl Iterator<Item = (&'s Object, &'s Indexed)> {
         let first = ObjectRef::new(kind, namespace.unwrap_or_default(), "");
         self.objects
             .range::<dyn Named, _>((Bound::Included(named(&first)), Bound::Unbounded))
-            .map(|(object, _)| object.as_object())
-            .take_while(move |object| {
+            .map(|(object, indexed)| (object.as_object(), indexed))
+            .take_while(move |(object, _)| {
                 let (found, place, _) = object.key();
                 found == kind && namespace.is_none_or(|namespace| place == namespace)
             })
@@ -139,12 +139,8 @@ impl Store {
         let kinds = Kind::ALL.iter().filter(|kind| kind.is_namespaced());
         let inside: Vec<ObjectRef> = kinds
             .flat_map(|kind| self.of_kind(*kind, Some(&namespace.name)))
-            .map(|object| (object.id(), self.concerns(object)))
-            .filter(|(id, concerns)| {
-                let indexed = self.objects.get(named(id));
-                indexed.is_none_or(|indexed| indexed.concerns != *concerns)
-            })
-            .map(|(id, _)| id)
+            .filter(|(object, indexed)| indexed.concerns != self.concerns(object))
+            .map(|(object, _)| object.id())
             .collect();
         inside.iter().fold(Concerns::Nobody, |changed, id| {
             let Some((object, Indexed { concerns, seen_by })) = self.take_out(id) else {
@@ -159,9 +155,8 @@ impl Store {
         match &indexed.concerns {
             Concerns::Nobody => drop(self.nobodys.remove(named(id))),
             Concerns::Everybody => drop(self.everybodys.remove(named(id))),
-            Concerns::Peer(peer) => self.take_from(peer, &object),
-            Concerns::Peers(peers) => {
-                for peer in peers {
+            concerns => {
+                for peer in concerns.named_peers() {
                     self.take_from(peer, &object);
                 }
             }
@@ -186,9 +181,8 @@ impl Store {
         match &concerns {
             Concerns::Nobody => drop(self.nobodys.insert(name())),
             Concerns::Everybody => drop(self.everybodys.insert(name())),
-            Concerns::Peer(peer) => self.give_to(peer, &object),
-            Concerns::Peers(peers) => {
-                for peer in peers {
+            concerns => {
+                for peer in concerns.named_peers() {
                     self.give_to(peer, &object);
                 }
             }
@@ -203,14 +197,12 @@ impl Store {
 
     /// The same, with the text of a cluster ID that the index holds already.
     fn shared(&self, concerns: &Concerns) -> Concerns {
-        let known = match concerns {
-            Concerns::Peer(peer) => self.peers.get_key_value(peer),
-            _ => None,
-        };
-        known.map_or_else(
-            || concerns.clone(),
-            |(peer, _)| Concerns::Peer(peer.clone()),
-        )
+        if let Concerns::Peer(peer) = concerns
+            && let Some((known, _)) = self.peers.get_key_value(peer)
+        {
+            return Concerns::Peer(known.clone());
+        }
+        concerns.clone()
     }
 
     fn give_to(&mut self, peer: &ClusterId, object: &Arc<Object>) {
