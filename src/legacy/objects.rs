@@ -4,9 +4,10 @@ use sha2::{Digest, Sha256};
 
 use super::AuthToken;
 use crate::{
-    error::Error,
+    error::{Error, LocalFault},
     machine::{View, view::only},
     model::{ClusterId, ForeignCluster, Hex, Metadata, Secret, names},
+    policy::Policy,
 };
 
 /// The peer's ForeignCluster. Two of them are an error.
@@ -33,6 +34,13 @@ pub(super) fn remote_token(namespace: &str, peer: &ClusterId, token: &AuthToken)
     ];
     let data = [(names::TOKEN, token.expose().as_bytes().into())];
     Secret::labelled(names::remote_token_secret(peer), namespace, labels, data)
+}
+
+/// The token in a Secret.
+pub(super) fn token_in(secret: &Secret, policy: &Policy) -> Result<AuthToken, Error> {
+    let token = secret.get(names::TOKEN).unwrap_or_default();
+    AuthToken::parse(token, policy)
+        .map_err(|error| Error::found_in(secret, "data.token", LocalFault::Token(error)))
 }
 
 /// The tenant namespace's name in Liqo 0.4 to 0.10: the cluster's name and the first

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use super::{configuration::Configuration, look::Look};
 use crate::{
-    crypto::{BoxError, TokenError},
-    error::{Backend, Error, LocalFault},
+    crypto::BoxError,
+    error::{Backend, Error},
     legacy::{
         AuthToken,
+        objects::token_in,
         record::{FieldSeal, origin_token_name},
     },
     machine::{Env, plan::Plan},
@@ -53,8 +54,7 @@ impl<'a> Look<'a> {
         let is_origin_token = observed.origin_token.is_some_and(|secret| {
             let seal = configuration.seal(origin_token_name(self.peer()), Some(self.peer()));
             seal.holds(secret)
-                && configuration
-                    .parse_token(secret)
+                && token_in(secret, &configuration.settings.policy)
                     .is_ok_and(|token| token.matches(given))
         });
         // This home cluster has used up the token, and asks again.
@@ -106,9 +106,7 @@ impl Configuration {
         if expiry(secret).is_some_and(|expiry| expiry <= now.unix()) {
             return Ok(None);
         }
-        self.parse_token(secret)
-            .map(Some)
-            .map_err(|error| Error::found_in(secret, "data.token", LocalFault::Token(error)))
+        token_in(secret, &self.settings.policy).map(Some)
     }
 
     /// Makes the token, unless a valid one exists.
@@ -165,13 +163,6 @@ impl Configuration {
             data.insert(EXPIRES.to_owned(), expiry.into_bytes().into());
         }
         self.own_token_seal().seal(data)
-    }
-
-    fn parse_token(&self, secret: &Secret) -> Result<AuthToken, TokenError> {
-        AuthToken::parse(
-            secret.get(names::TOKEN).unwrap_or_default(),
-            &self.settings.policy,
-        )
     }
 
     fn own_token_seal(&self) -> FieldSeal<'_> {

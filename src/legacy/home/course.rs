@@ -8,7 +8,7 @@ use super::{
     receiving::proxy_url,
 };
 use crate::{
-    crypto::{Answer, ClientKey},
+    crypto::ClientKey,
     error::{Error, LocalFault},
     legacy::{AuthToken, HttpRequest, http::IDS_PATH, message::Outgoing},
     machine::{Awaited, Env},
@@ -44,14 +44,11 @@ impl Look<'_> {
         let Some(version) = self.version()? else {
             return Ok(Phase::NeedsIds);
         };
-        if observed
-            .record()
-            .is_some_and(|record| record.kept.is_some())
-        {
+        if observed.kept_answer().is_some() {
             return Ok(Phase::AnswerKept);
         }
         if version != Some(ProtocolVersion::V0_2) {
-            let Answer::Ready(key) = self.find_key()? else {
+            let Some(key) = self.find_key()? else {
                 return Ok(Phase::NeedsKey);
             };
             if self.lacks_origin_token() || self.recorded(&*key).is_none() {
@@ -108,10 +105,7 @@ impl Look<'_> {
         proxy_url(cluster)?;
         let mut csr = None;
         if version != Some(ProtocolVersion::V0_2) {
-            let key = match self.find_key()? {
-                Answer::Ready(key) => Some(key),
-                Answer::Pending | Answer::Denied(_) => None,
-            };
+            let key = self.find_key()?;
             if key.as_ref().map(|key| key.client_key()) == Some(ClientKey::NotExportable) {
                 return Err(Error::new(LocalFault::KeyNotExportable, None, ""));
             }

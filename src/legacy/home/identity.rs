@@ -27,11 +27,8 @@ impl Look<'_> {
     ) {
         let peer = self.peer();
         let digest = Sha256::digest(peer.as_str());
-        let name = format!(
-            "{}{}",
-            names::REMOTE_IDENTITY_PREFIX,
-            Hex::first(&digest, 5)
-        );
+        let suffix = Hex::first(&digest, 5);
+        let name = format!("{}{suffix}", names::REMOTE_IDENTITY_PREFIX);
         let annotation = namespace.map(|namespace| {
             let name = names::REMOTE_TENANT_NAMESPACE_ANNOTATION.to_owned();
             (name, namespace)

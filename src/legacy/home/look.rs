@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{configuration::Configuration, observed::Observed, record::HomeRecord};
 use crate::{
     assurance::peer_version::TokenForm,
-    crypto::{Answer, SigningKey},
+    crypto::SigningKey,
     error::{Backend, Error, PolicyRefusal},
     machine,
     model::{AuthStatus, ClusterId, ProtocolVersion, Resource, Timestamp},
@@ -54,10 +54,11 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// This cluster's own key, if the key store has answered.
-    pub(super) fn find_key(&self) -> Result<Answer<Arc<dyn SigningKey>>, Error> {
+    /// This cluster's own key, if the key store has it already.
+    pub(super) fn find_key(&self) -> Result<Option<Arc<dyn SigningKey>>, Error> {
         let found = self.configuration.keys.find(self.peer());
-        found.map_err(|error| Error::backend(Backend::Keys, error))
+        let found = found.map_err(|error| Error::backend(Backend::Keys, error))?;
+        Ok(found.at_once().ok())
     }
 
     /// The form of the request, if it is known. The form is either configured, or

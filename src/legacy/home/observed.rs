@@ -1,6 +1,9 @@
 //! The objects of a view that a home cluster uses.
 
-use super::{configuration::Configuration, record::HomeRecord};
+use super::{
+    configuration::Configuration,
+    record::{HomeRecord, KeptAnswer},
+};
 use crate::{
     error::Error,
     legacy::{
@@ -48,6 +51,10 @@ impl<'o> Observed<'o> {
 
     pub(super) fn record(&self) -> Option<&HomeRecord> {
         self.record.as_ref().map(|(_, record)| record)
+    }
+
+    pub(super) fn kept_answer(&self) -> Option<&KeptAnswer> {
+        self.record()?.kept.as_ref()
     }
 }
 

@@ -6,11 +6,11 @@ use super::{
     Asks, Request,
     configuration::Configuration,
     look::{Look, Plan},
-    record::{HomeRecord, KeptAnswer},
+    record::KeptAnswer,
 };
 use crate::{
     assurance::peer_version::TokenForm,
-    crypto::{Answer, CaBundle, PublicKey},
+    crypto::{CaBundle, PublicKey},
     error::{
         Error, Fault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, Precondition,
         shortened,
@@ -23,8 +23,8 @@ use crate::{
     machine::{Notice, plan},
     model::{
         ApiServerUrl, AuthParams, AuthStatus, Bytes, ClusterId, ForeignCluster, Identity,
-        IdentitySpec, IdentityType, Kubeconfig, KubeconfigError, Metadata, ProtocolVersion,
-        ProxyUrl, UserCredential, names, read_json,
+        IdentitySpec, IdentityType, Kubeconfig, KubeconfigError, MapOnly, Metadata,
+        ProtocolVersion, ProxyUrl, UserCredential, names, read_json,
     },
     policy::{Forms, Policy},
     verify::{self, IdentityExpectation, VerifiedIdentity},
@@ -148,12 +148,7 @@ impl Look<'_> {
         match self.take(cluster, &answer, plan) {
             Err(error) if is_about_ca(&error) && self.has_room(&answer) => {
                 plan.refuse(error);
-                let keep = |record: &mut HomeRecord| record.kept = Some(answer.clone());
-                let new = HomeRecord {
-                    kept: Some(answer.clone()),
-                    ..HomeRecord::default()
-                };
-                plan.records.peer.change_or_make(|| new, keep);
+                plan.records.change(|record| record.kept = Some(answer));
                 Ok(())
             }
             taken => taken,
@@ -163,28 +158,19 @@ impl Look<'_> {
     /// Accepts the kept answer, if the settings now allow it. If the answer is
     /// wrong, it is dropped, and the peer is asked again.
     pub(super) fn take_kept(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
-        let kept = self
-            .observed
-            .record()
-            .and_then(|record| record.kept.as_ref());
-        let (Some(cluster), Some(kept)) = (self.observed.foreign_cluster, kept) else {
+        let observed = self.observed;
+        let (Some(cluster), Some(kept)) = (observed.foreign_cluster, observed.kept_answer()) else {
             return Ok(());
         };
-        let is_over = match self.take(cluster, kept, plan) {
-            Ok(()) => true,
-            Err(error) => {
-                let is_over = match error.fault() {
-                    Fault::PeerMisbehaved(_) | Fault::PeerIncompatible(_) => true,
-                    Fault::Policy(_) => !is_about_ca(&error),
-                    _ => return Err(error),
-                };
-                plan.refuse(error);
-                is_over
+        if let Err(error) = self.take(cluster, kept, plan) {
+            let error = error.of_the_peer()?;
+            let stays = is_about_ca(&error);
+            plan.refuse(error);
+            if stays {
+                return Ok(());
             }
-        };
-        if is_over {
-            plan.records.peer.change(|record| record.kept = None);
         }
+        plan.records.peer.change(|record| record.kept = None);
         Ok(())
     }
 
@@ -215,7 +201,7 @@ impl Look<'_> {
         let limit = self.policy().limits.legacy_answer;
         let answer: CertificateResponse =
             read_json(body, limit).map_err(|error| wrong(PeerMisbehaved::AnswerForm(error), ""))?;
-        if !answer.aws.0.is_empty() {
+        if answer.aws != MapOnly::default() {
             let fault: Fault = match answer.certificate.is_empty() {
                 true => PeerIncompatible::NoCertificate.into(),
                 false => PeerMisbehaved::MixedCredentials.into(),
@@ -229,7 +215,7 @@ impl Look<'_> {
             proxy_url: None,
             ..AuthParams::default()
         };
-        let Answer::Ready(key) = self.find_key()? else {
+        let Some(key) = self.find_key()? else {
             return Err(Error::new(Precondition::KeyAwaited, None, ""));
         };
         let verified = self.verify(&answer.namespace, &auth_params, key.public_key())?;
@@ -263,12 +249,9 @@ impl Look<'_> {
         key: &PublicKey,
     ) -> Result<VerifiedIdentity, Error> {
         let peer = self.peer();
+        let labels = [(names::REMOTE_CLUSTER_ID_LABEL, peer.as_str())];
         let identity = Identity {
-            metadata: Metadata {
-                name: names::identity_name(peer),
-                labels: [(names::REMOTE_CLUSTER_ID_LABEL, peer.as_str())].into(),
-                ..Metadata::default()
-            },
+            metadata: Metadata::labelled(names::identity_name(peer), "", labels),
             spec: IdentitySpec {
                 cluster_id: peer.to_string(),
                 identity_type: IdentityType::ControlPlane,
@@ -363,21 +346,17 @@ fn read_kubeconfig(body: &[u8], policy: &Policy) -> Result<Kubeconfig, Error> {
     if kubeconfig.proxy_url.is_some() {
         return Err(wrong(PeerMisbehaved::ProxyMismatch, "proxy-url"));
     }
-    match kubeconfig.namespace {
-        None => Ok(kubeconfig),
-        Some(found) => {
-            let (expected, found) = (String::new(), shortened(&found));
-            let fault = PolicyRefusal::UnexpectedNamespace { expected, found };
-            Err(wrong(fault, "namespace"))
-        }
+    if let Some(found) = &kubeconfig.namespace {
+        let (expected, found) = (String::new(), shortened(found));
+        let fault = PolicyRefusal::UnexpectedNamespace { expected, found };
+        return Err(wrong(fault, "namespace"));
     }
+    Ok(kubeconfig)
 }
 
 fn decode(text: &str, field: &'static str) -> Result<Bytes, Error> {
-    match STANDARD.decode(text) {
-        Ok(decoded) => Ok(Bytes::from(decoded)),
-        Err(_) => Err(wrong(PeerMisbehaved::AnswerBase64, field)),
-    }
+    let decoded = STANDARD.decode(text).map(Bytes::from);
+    decoded.map_err(|_| wrong(PeerMisbehaved::AnswerBase64, field))
 }
 
 fn unsuccessful(found: u16) -> Error {

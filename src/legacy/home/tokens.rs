@@ -1,12 +1,9 @@
 //! The request and the tokens that are sent to one foreign cluster.
 
-use super::{
-    look::{Look, Plan},
-    record::HomeRecord,
-};
+use super::look::{Look, Plan};
 use crate::{
-    crypto::{Answer, Csr, SigningKey, Subject},
-    error::{Error, LocalFault},
+    crypto::{Csr, SigningKey, Subject},
+    error::Error,
     legacy::{AuthToken, objects},
     machine::{Awaited, Env, answering::signed},
     model::{AuthStatus, Secret, SecretBytes, names},
@@ -30,7 +27,7 @@ impl Look<'_> {
     /// Makes the CSR and the origin token. With the origin token, the peer may
     /// request an identity from this cluster.
     pub(super) fn make_record(&self, env: &Env, plan: &mut Plan<'_>) -> Result<(), Error> {
-        let Answer::Ready(key) = self.find_key()? else {
+        let Some(key) = self.find_key()? else {
             plan.await_for(Awaited::OwnKey);
             return Ok(());
         };
@@ -48,12 +45,7 @@ impl Look<'_> {
             let Some(csr) = made.map(|csr| csr.pem().to_vec()) else {
                 return Ok(());
             };
-            let record = &mut plan.records.peer;
-            let new = HomeRecord {
-                csr: csr.clone(),
-                ..HomeRecord::default()
-            };
-            record.change_or_make(|| new, |record| record.csr = csr);
+            plan.records.change(|record| record.csr = csr);
         }
         Ok(())
     }
@@ -74,13 +66,8 @@ impl Look<'_> {
     }
 
     fn parse_token(&self, secret: Option<&Secret>) -> Result<Option<AuthToken>, Error> {
-        let Some(secret) = secret else {
-            return Ok(None);
-        };
-        let token = secret.get(names::TOKEN).unwrap_or_default();
-        let token = AuthToken::parse(token, self.policy())
-            .map_err(|error| Error::found_in(secret, "data.token", LocalFault::Token(error)))?;
-        Ok(Some(token))
+        let token = secret.map(|secret| objects::token_in(secret, self.policy()));
+        token.transpose()
     }
 
     fn gives_own_origin_token(&self) -> bool {
