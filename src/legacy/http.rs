@@ -1,6 +1,6 @@
 //! HTTP requests and responses as values.
 
-use crate::model::{ProtocolVersion, SecretBytes};
+use crate::model::SecretBytes;
 
 /// A request, without its connection.
 ///
@@ -75,21 +75,19 @@ impl HttpResponse {
 
     /// A response with that status and text, as Go's `http.Error` makes it.
     pub(super) fn error(status: u16, text: &str) -> Self {
-        let mut response = Self::text(status, format!("{text}\n").into_bytes());
-        let header = ("x-content-type-options".to_owned(), "nosniff".to_owned());
-        response.headers.push(header);
-        response
+        Self::text(status, format!("{text}\n").into_bytes())
+            .with_header("x-content-type-options", "nosniff")
     }
 
     /// A response with the content type that Go's server detects for JSON and for
     /// YAML.
     pub(super) fn text(status: u16, body: impl Into<SecretBytes>) -> Self {
-        let content_type = ("content-type", "text/plain; charset=utf-8");
-        Self {
+        let response = Self {
             status,
-            headers: vec![(content_type.0.to_owned(), content_type.1.to_owned())],
+            headers: Vec::new(),
             body: body.into(),
-        }
+        };
+        response.with_header("content-type", "text/plain; charset=utf-8")
     }
 
     pub(super) fn with_header(mut self, name: &str, value: &str) -> Self {
@@ -100,5 +98,7 @@ impl HttpResponse {
 
 /// The path where a cluster publishes its ID and name.
 pub(super) const IDS_PATH: &str = "/ids";
-pub(super) const IDENTITY_PATH: &str = ProtocolVersion::V0_2.identity_path();
-pub(super) const CERTIFICATE_PATH: &str = ProtocolVersion::V0_4.identity_path();
+/// The path of a request for an identity in Liqo 0.2.
+pub(super) const IDENTITY_PATH: &str = "/identity";
+/// The path of a request for an identity from Liqo 0.3 on.
+pub(super) const CERTIFICATE_PATH: &str = "/identity/certificate";

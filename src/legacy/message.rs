@@ -200,12 +200,6 @@ pub(super) struct AwsCredentials {
     iam_user_arn: String,
 }
 
-impl AwsCredentials {
-    pub(super) fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// The JSON of a message. The buffer is large from the start, because a growing
 /// buffer would leave copies of secrets in memory.
 pub(super) fn write<T: Serialize>(message: &T) -> SecretBytes {
@@ -251,15 +245,12 @@ impl CertificateBody {
             (_, Some(MapOnly(cluster))) => Ok((ProtocolVersion::V0_4, cluster.clone())),
             // Liqo 0.3 has no cluster names and uses the ID as the name.
             (id, None) => {
-                let cluster_id = id.cloned().unwrap_or_default();
-                let cluster_name = cluster_id.clone();
-                Ok((
-                    ProtocolVersion::V0_3,
-                    ClusterIdentity {
-                        cluster_id,
-                        cluster_name,
-                    },
-                ))
+                let id = id.cloned().unwrap_or_default();
+                let identity = ClusterIdentity {
+                    cluster_id: id.clone(),
+                    cluster_name: id,
+                };
+                Ok((ProtocolVersion::V0_3, identity))
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::{
     crypto::RecordKey,
     error::{Error, LocalFault},
     machine::{View, plan, record::OneRecord},
-    model::{ClusterId, Metadata, Secret, SecretBytes, names},
+    model::{ClusterId, Secret, SecretBytes, names},
 };
 
 /// The content of a record, under the keys of its Secret.
@@ -49,23 +49,13 @@ impl<'a> FieldSeal<'a> {
 
     /// The sealed Secret with these values.
     pub(super) fn seal(&self, data: BTreeMap<String, SecretBytes>) -> Secret {
-        let peer = self
-            .peer
-            .map(|peer| (names::RECORD_PEER_LABEL, peer.as_str()));
-        let labels = [(names::MANAGED_BY_LABEL, names::MANAGED_BY_LIQO_AUTH)]
-            .into_iter()
-            .chain(peer)
-            .map(|(label, value)| (label.to_owned(), value.to_owned()));
-        let mut secret = Secret {
-            metadata: Metadata {
-                name: self.name.clone(),
-                namespace: self.namespace.to_owned(),
-                labels: labels.collect(),
-                ..Metadata::default()
-            },
-            data,
-            ..Secret::default()
-        };
+        let labels = [(names::MANAGED_BY_LABEL, names::MANAGED_BY_LIQO_AUTH)];
+        let mut secret = Secret::labelled(self.name.as_str(), self.namespace, labels, []);
+        if let Some(peer) = self.peer {
+            let label = names::RECORD_PEER_LABEL.to_owned();
+            secret.metadata.labels.insert(label, peer.to_string());
+        }
+        secret.data = data;
         let seal = self.key.mac(SEAL_DOMAIN, &self.parts(&secret));
         secret.data.insert(SEAL.to_owned(), seal.to_vec().into());
         secret

@@ -47,10 +47,12 @@ impl Throttle {
         now: Timestamp,
         limits: &Limits,
     ) -> Duration {
-        match outcome {
-            Some(Outcome::WrongToken { is_empty, .. }) if !is_empty => {}
-            _ => return Duration::ZERO,
-        }
+        let Some(Outcome::WrongToken {
+            is_empty: false, ..
+        }) = outcome
+        else {
+            return Duration::ZERO;
+        };
         let longest = limits.wrong_token_longest_delay;
         let quiet = self.since.map_or(Duration::ZERO, |since| now.since(since));
         let periods = quiet.as_secs() / longest.as_secs().max(1);

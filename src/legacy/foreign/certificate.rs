@@ -104,18 +104,15 @@ impl<'a> CertificateForm<'a> {
                 self.check(&chain)
                     .map_err(|error| Error::new(ApiMisuse::SignerCertificate(error), None, ""))?;
                 plan.put(self.look.observed.certificate.issued, self.secret(&chain));
-                Ok(())
             }
-            Answer::Pending => {
-                plan.await_for(Awaited::Credential(id));
-                Ok(())
-            }
+            Answer::Pending => plan.await_for(Awaited::Credential(id)),
             Answer::Denied(reason) => {
                 let reason = shortened(&reason);
                 let refusal = PolicyRefusal::CredentialDenied { reason };
-                Err(Error::new(refusal, None, "certificateSigningRequest"))
+                return Err(Error::new(refusal, None, "certificateSigningRequest"));
             }
         }
+        Ok(())
     }
 
     fn check(&self, chain: &CertificateChain) -> Result<(), CertificateError> {
@@ -191,14 +188,12 @@ impl<'a> CertificateForm<'a> {
     fn tenant_namespace(&self) -> Namespace {
         let peer = &self.request.peer;
         let liqos = objects::tenant_namespace(&self.request.name, peer);
-        let name = match self.policy().forms {
-            Forms::Compatible
-                if self.request.version != ProtocolVersion::V0_3
-                    && liqos.parse::<NamespaceName>().is_ok() =>
-            {
-                liqos
-            }
-            Forms::Canonical | Forms::Compatible => names::tenant_namespace(peer),
+        let is_liqos = self.policy().forms == Forms::Compatible
+            && self.request.version != ProtocolVersion::V0_3
+            && liqos.parse::<NamespaceName>().is_ok();
+        let name = match is_liqos {
+            true => liqos,
+            false => names::tenant_namespace(peer),
         };
         let labels = [
             of_peer(peer),

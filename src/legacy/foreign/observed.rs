@@ -87,10 +87,9 @@ impl<'o> CertificateObjects<'o> {
         basic_roles.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
         Ok(Self {
             namespace,
-            issued: match name {
-                None => None,
-                Some(name) => view.find(name, names::ISSUED_CERTIFICATE_SECRET)?,
-            },
+            issued: name.map_or(Ok(None), |name| {
+                view.find(name, names::ISSUED_CERTIFICATE_SECRET)
+            })?,
             bindings: view
                 .every::<RoleBinding>()?
                 .filter(|binding| Some(binding.metadata.namespace.as_str()) == name)
@@ -102,8 +101,7 @@ impl<'o> CertificateObjects<'o> {
     /// The name of the tenant namespace. Empty if the namespace does not exist.
     pub(super) fn namespace_name(&self) -> &'o str {
         self.namespace
-            .map(|namespace| namespace.metadata.name.as_str())
-            .unwrap_or_default()
+            .map_or("", |namespace| namespace.metadata.name.as_str())
     }
 }
 

@@ -27,15 +27,6 @@ pub enum ProtocolVersion {
 }
 
 impl ProtocolVersion {
-    /// The path of a request for an identity.
-    #[cfg(feature = "legacy")]
-    pub(crate) const fn identity_path(self) -> &'static str {
-        match self {
-            Self::V0_2 => "/identity",
-            Self::V0_3 | Self::V0_4 => "/identity/certificate",
-        }
-    }
-
     /// The version as text: `0.2`, `0.3` or `0.4`.
     pub const fn as_str(self) -> &'static str {
         match self {
