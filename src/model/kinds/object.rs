@@ -137,14 +137,16 @@ macro_rules! kinds {
         ///     "data: found a number, expected a map"
         /// );
         /// ```
-        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[derive(Debug, Clone, PartialEq, Eq, derive_more::From)]
         #[non_exhaustive]
         pub enum Object {
             $(
                 #[doc = concat!("A [`", stringify!($Kind), "`](struct@crate::model::", stringify!($Kind), ").")]
+                #[from($Kind)]
                 $Kind($Held),
             )*
             /// An object that could not be read.
+            #[from]
             Unreadable(Unreadable),
         }
 
@@ -250,12 +252,6 @@ macro_rules! kinds {
                         Object::$Kind(object) => Some(object),
                         _ => None,
                     }
-                }
-            }
-
-            impl From<$Kind> for Object {
-                fn from(object: $Kind) -> Self {
-                    Self::$Kind(object.into())
                 }
             }
         )*
@@ -364,12 +360,6 @@ impl Object {
         unreadable::check_size(value, limits.object)?;
         let kind = unreadable::kind_of(value)?;
         Self::of_kind(kind, value)
-    }
-}
-
-impl From<Unreadable> for Object {
-    fn from(unreadable: Unreadable) -> Self {
-        Self::Unreadable(unreadable)
     }
 }
 
