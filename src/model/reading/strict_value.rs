@@ -89,14 +89,10 @@ impl Defect {
     /// Returns the index of the item in `items` that has the defect, and makes the
     /// path relative to that item.
     pub(crate) fn take_item(&mut self) -> Option<usize> {
-        let [Segment::Map { key: items }, Segment::Seq { index: at }, ..] = self.steps.as_slice()
-        else {
-            return None;
+        let at = match self.steps.as_slice() {
+            [Segment::Map { key }, Segment::Seq { index }, ..] if key == "items" => *index,
+            _ => return None,
         };
-        if items != "items" {
-            return None;
-        }
-        let at = *at;
         self.steps.drain(..2);
         Some(at)
     }
@@ -290,11 +286,8 @@ impl<'de> DeserializeSeed<'de> for Node<'_> {
             return deserializer.deserialize_any(self);
         }
         let outer = self.enter_item();
-        let read = match self.state.borrow_mut().count() {
-            Ok(()) => None,
-            Err(error) => Some(Err(error)),
-        };
-        let read = read.unwrap_or_else(|| deserializer.deserialize_any(self));
+        let counted = self.state.borrow_mut().count();
+        let read = counted.and_then(|()| deserializer.deserialize_any(self));
         if let Some(outer) = outer {
             self.state.borrow_mut().object = outer;
         }
@@ -330,11 +323,7 @@ impl<'de> de::Visitor<'de> for Node<'_> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(if self.is_kept {
-            text.into()
-        } else {
-            Value::Null
-        })
+        Ok(self.is_kept.then_some(text).into())
     }
 
     fn visit_string<E>(self, mut text: String) -> Result<Value, E> {

@@ -214,16 +214,11 @@ pub(crate) fn path<'s>(steps: impl IntoIterator<Item = &'s Segment>) -> String {
 fn metadata_of(value: &Value) -> Metadata {
     let mut fields = serde_json::Map::new();
     for name in NAMING_FIELDS.into_iter().chain(["annotations"]) {
-        let Some(field) = value.get(name) else {
-            continue;
-        };
-        let is_short = check_values(field, MOST_METADATA_VALUES).is_ok()
-            && check_size(field, LONGEST_METADATA_FIELD).is_ok();
-        if !is_short {
-            continue;
-        }
-        let alone = json!({ name: field });
-        if serde_json::from_value::<Metadata>(alone).is_ok() {
+        if let Some(field) = value.get(name)
+            && check_values(field, MOST_METADATA_VALUES).is_ok()
+            && check_size(field, LONGEST_METADATA_FIELD).is_ok()
+            && serde_json::from_value::<Metadata>(json!({ name: field })).is_ok()
+        {
             fields.insert(name.to_owned(), field.clone());
         }
     }

@@ -75,17 +75,14 @@ impl FromStr for ClusterId {
             return Err(NameError::TooLong { found, limit });
         }
         let last = found - 1;
-        let allowed = |at: usize, byte: u8| match byte {
+        let is_allowed = |(at, byte)| match byte {
             b'a'..=b'z' | b'0'..=b'9' => true,
             b'-' => at != 0 && at != last,
             _ => false,
         };
-        match text
-            .bytes()
-            .enumerate()
-            .find(|&(at, byte)| !allowed(at, byte))
-        {
-            Some((at, _)) => Err(NameError::Character { at }),
+        let mut bytes = text.bytes().enumerate();
+        match bytes.position(|at_and_byte| !is_allowed(at_and_byte)) {
+            Some(at) => Err(NameError::Character { at }),
             None => Ok(Self(text.into())),
         }
     }

@@ -66,8 +66,7 @@ impl core::ops::Add<Duration> for Timestamp {
     type Output = Self;
 
     fn add(self, duration: Duration) -> Self {
-        let seconds = i64::try_from(duration.as_secs()).unwrap_or(i64::MAX);
-        Self::saturating(self.0.saturating_add(seconds))
+        Self::saturating(self.0.saturating_add_unsigned(duration.as_secs()))
     }
 }
 
@@ -76,8 +75,7 @@ impl core::ops::Sub<Duration> for Timestamp {
     type Output = Self;
 
     fn sub(self, duration: Duration) -> Self {
-        let seconds = i64::try_from(duration.as_secs()).unwrap_or(i64::MAX);
-        Self::saturating(self.0.saturating_sub(seconds))
+        Self::saturating(self.0.saturating_sub_unsigned(duration.as_secs()))
     }
 }
 

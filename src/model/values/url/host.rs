@@ -55,13 +55,9 @@ impl Host {
             Self::Name(_) => false,
             Self::Address(IpAddr::V4(address)) => is_never_an_api_server(*address),
             Self::Address(IpAddr::V6(address)) => {
-                let is_link_local = address
-                    .segments()
-                    .first()
-                    .is_some_and(|first| first & 0xffc0 == 0xfe80);
                 // The address at which AWS serves a machine's credentials.
                 let is_metadata = *address == METADATA;
-                is_link_local
+                address.is_unicast_link_local()
                     || is_metadata
                     || address.is_unspecified()
                     || address.is_multicast()

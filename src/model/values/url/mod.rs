@@ -115,7 +115,9 @@ impl FromStr for ApiServerUrl {
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
         let parts = Parts::of(text, &["https"])?;
-        check_path(parts.path)?;
+        if !is_plain_path(parts.path) {
+            return Err(UrlError::Path);
+        }
         let host = Host::of(parts.host)?;
         if host.is_own_cluster() {
             return Err(UrlError::OwnCluster);
@@ -178,17 +180,15 @@ impl<'t> Parts<'t> {
         if authority.contains('@') {
             return Err(UrlError::UserInformation);
         }
-        let (host, port) = match authority.rfind(']') {
-            Some(end) => authority.split_at_checked(end + 1).ok_or(UrlError::Host)?,
-            None => {
-                let end = authority.find(':').unwrap_or(authority.len());
-                authority.split_at_checked(end).ok_or(UrlError::Host)?
-            }
+        let end = match authority.rfind(']') {
+            Some(bracket) => bracket + 1,
+            None => authority.find(':').unwrap_or(authority.len()),
         };
+        let (host, port) = authority.split_at_checked(end).ok_or(UrlError::Host)?;
         match port.strip_prefix(':') {
-            Some(port) => check_port(port)?,
-            None if port.is_empty() => {}
-            None => return Err(UrlError::Host),
+            Some(port) if !is_port(port) => return Err(UrlError::Port),
+            None if !port.is_empty() => return Err(UrlError::Host),
+            _ => {}
         }
         Ok(Self { host, path })
     }
@@ -199,29 +199,18 @@ fn is_allowed(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=".contains(&byte)
 }
 
-fn check_port(port: &str) -> Result<(), UrlError> {
+fn is_port(text: &str) -> bool {
     // `parse` would also accept a sign or a leading zero.
-    if !port.starts_with(|digit: char| matches!(digit, '1'..='9')) {
-        return Err(UrlError::Port);
-    }
-    match port.parse::<u16>() {
-        Ok(_) => Ok(()),
-        Err(_) => Err(UrlError::Port),
-    }
+    text.starts_with(|digit: char| matches!(digit, '1'..='9')) && text.parse::<u16>().is_ok()
 }
 
-fn check_path(path: &str) -> Result<(), UrlError> {
-    let is_plain = |segment: &str| {
+fn is_plain_path(path: &str) -> bool {
+    path.split('/').all(|segment| {
         !matches!(segment, "." | "..")
             && segment
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte))
-    };
-    if path.split('/').all(is_plain) {
-        Ok(())
-    } else {
-        Err(UrlError::Path)
-    }
+    })
 }
 
 #[cfg(test)]
