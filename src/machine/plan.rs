@@ -419,7 +419,7 @@ impl<R: Records> Plan<R> {
             // The step does not write a record that it deletes.
             .filter(|(_, effect)| !self.changes.contains(&effect.id()))
             .collect();
-        let mut changes: Vec<(ObjectRef, Change)> = self.changes.into_entries().collect();
+        let mut changes: Vec<(ObjectRef, Change)> = self.changes.into_iter().collect();
         changes.sort_by_key(|(_, change)| change.order);
         let recreated: BTreeSet<ObjectRef> = changes
             .iter()

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, btree_map};
 ///
 /// The cost of a return grows with the number of changes since the savepoint, and
 /// not with the size of the map.
+#[derive(derive_more::IntoIterator)]
 pub(crate) struct Journal<K, V> {
+    #[into_iterator(owned)]
     values: BTreeMap<K, V>,
     /// The value that each change replaced, the latest change last.
     replaced: Vec<(K, Option<V>)>,
@@ -69,11 +71,6 @@ impl<K: Clone + Ord, V: Clone> Journal<K, V> {
     /// The values in the order of their keys.
     pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
         self.values.values()
-    }
-
-    /// The keys with their values, in the order of the keys.
-    pub(crate) fn into_entries(self) -> impl Iterator<Item = (K, V)> {
-        self.values.into_iter()
     }
 }
 

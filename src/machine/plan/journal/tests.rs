@@ -99,6 +99,6 @@ fn what_was_changed_since_a_mark_goes_back() {
     let now: Vec<_> = journal.values.clone().into_iter().collect();
     assert_eq!(now, [("changed", 4), ("kept", 1)]);
     journal.return_to(outer);
-    let now: Vec<_> = journal.into_entries().collect();
+    let now: Vec<_> = journal.into_iter().collect();
     assert_eq!(now, [("changed", 2), ("kept", 1), ("removed", 3)]);
 }
