@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -38,12 +37,14 @@ type Library struct {
 	compiled wazero.CompiledModule
 	idle     chan *instance
 	policy   Policy
-	closed   atomic.Bool
+	// running is locked for reading during each call, and closed for writing.
+	running sync.RWMutex
+	closed  bool
 	// carry takes a request to the module, and returns its answer. Only tests change it.
 	carry func(ctx context.Context, request []byte) ([]byte, error)
 }
 
-// ErrClosed is returned by a call after Close, or during it.
+// ErrClosed is returned by a call after Close.
 var ErrClosed = errors.New("liqoauth: the library is closed")
 
 // ErrTrap is returned if the module stopped in the middle of a call, by a fault of its
@@ -67,9 +68,7 @@ func New(ctx context.Context, options Options) (*Library, error) {
 }
 
 func compile(ctx context.Context, options Options) (*Library, error) {
-	config := wazero.NewRuntimeConfig().
-		WithMemoryLimitPages(memoryPages).
-		WithCloseOnContextDone(true)
+	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(memoryPages)
 	library := &Library{policy: options.Policy}
 	library.carry = library.exchange
 	if options.CacheDir != "" {
@@ -94,10 +93,12 @@ func compile(ctx context.Context, options Options) (*Library, error) {
 	return library, nil
 }
 
-// Close frees the module and its instances. Calls in progress and later calls fail with
-// [ErrClosed].
+// Close frees the module and its instances. It waits for the calls in progress, also for
+// those whose context has ended. Later calls fail with [ErrClosed].
 func (l *Library) Close(ctx context.Context) error {
-	l.closed.Store(true)
+	l.running.Lock()
+	defer l.running.Unlock()
+	l.closed = true
 	err := l.runtime.Close(ctx)
 	if l.cache != nil {
 		err = errors.Join(err, l.cache.Close(ctx))
@@ -139,46 +140,70 @@ func (l *Library) call(ctx context.Context, name string, arguments, value any) e
 }
 
 // exchange sends bytes to an idle instance, or to a new one.
+//
+// A call cannot be interrupted: wazero would have to look at the context in each round of
+// each loop, which takes as long as the call itself. If the context ends, the call goes on
+// in the background, and its answer is wiped.
 func (l *Library) exchange(ctx context.Context, request []byte) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if l.closed.Load() {
-		return nil, ErrClosed
-	}
-	in, err := l.take(ctx)
+	call, err := l.begin(context.WithoutCancel(ctx), request)
 	if err != nil {
-		return nil, l.orClosed(err)
+		return nil, err
 	}
-	answer, err := in.exchange(ctx, request)
-	if err != nil {
-		// A stopped instance has an unknown state.
-		in.discard(ctx)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, l.orClosed(fmt.Errorf("%w: %w", ErrTrap, err))
+	if ctx.Done() == nil {
+		found := call()
+		return found.answer, found.err
 	}
-	if ctx.Err() != nil {
-		// The context ended beside the answer. wazero may still close the instance, and
-		// would do so in a later call of somebody else.
-		in.discard(ctx)
-		return answer, nil
+	results := make(chan result, 1)
+	go func() { results <- call() }()
+	select {
+	case found := <-results:
+		return found.answer, found.err
+	case <-ctx.Done():
+		go func() { clear((<-results).answer) }()
+		return nil, ctx.Err()
 	}
-	l.give(ctx, in)
-	return answer, nil
 }
 
-// orClosed returns ErrClosed if the Library is closed: then the fault is not the
-// module's.
-func (l *Library) orClosed(err error) error {
-	if l.closed.Load() {
-		return ErrClosed
+// result of a call.
+type result struct {
+	answer []byte
+	err    error
+}
+
+// begin copies the request to an instance, and returns the call. The call has to be made
+// once.
+func (l *Library) begin(ctx context.Context, request []byte) (call func() result, err error) {
+	l.running.RLock()
+	in, err := l.take(ctx)
+	if err != nil {
+		l.running.RUnlock()
+		return nil, err
 	}
-	return err
+	place, failed := in.put(ctx, request)
+	length := uint64(len(request))
+	return func() result {
+		defer l.running.RUnlock()
+		var answer []byte
+		if failed == nil {
+			answer, failed = in.answer(ctx, place, length)
+		}
+		if failed != nil {
+			// A stopped instance has an unknown state.
+			in.discard(ctx)
+			return result{err: fmt.Errorf("%w: %w", ErrTrap, failed)}
+		}
+		l.give(ctx, in)
+		return result{answer: answer}
+	}, nil
 }
 
 func (l *Library) take(ctx context.Context) (*instance, error) {
+	if l.closed {
+		return nil, ErrClosed
+	}
 	select {
 	case in := <-l.idle:
 		return in, nil
@@ -213,12 +238,10 @@ func (in *instance) discard(ctx context.Context) {
 	if view, ok := memory.Read(0, memory.Size()); ok {
 		clear(view)
 	}
-	_ = in.module.Close(context.WithoutCancel(ctx))
+	_ = in.module.Close(ctx)
 }
 
 func (l *Library) instantiate(ctx context.Context) (*instance, error) {
-	// This is quick, and a context that can end may close the instance afterwards.
-	ctx = context.WithoutCancel(ctx)
 	// Without a name, there can be several instances.
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
 	module, err := l.runtime.InstantiateModule(ctx, l.compiled, config)
@@ -241,20 +264,21 @@ func (l *Library) instantiate(ctx context.Context) (*instance, error) {
 
 var errBounds = errors.New("an address outside of the memory")
 
-// exchange returns a copy of the answer. Request and answer are wiped in the module.
-func (in *instance) exchange(ctx context.Context, request []byte) ([]byte, error) {
-	length := uint64(len(request))
-	// Only the call itself can take time. A context that can end costs a goroutine.
-	quick := context.WithoutCancel(ctx)
-	results, err := in.allocate.Call(quick, length)
+// put copies a request to the module, and returns its place.
+func (in *instance) put(ctx context.Context, request []byte) (place uint64, err error) {
+	results, err := in.allocate.Call(ctx, uint64(len(request)))
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	place := results[0]
-	if !in.module.Memory().Write(api.DecodeU32(place), request) {
-		return nil, errBounds
+	if !in.module.Memory().Write(api.DecodeU32(results[0]), request) {
+		return 0, errBounds
 	}
-	results, err = in.call.Call(ctx, place, length, uint64(in.answerLength))
+	return results[0], nil
+}
+
+// answer returns a copy of the answer to a request. Both are wiped in the module.
+func (in *instance) answer(ctx context.Context, place, length uint64) ([]byte, error) {
+	results, err := in.call.Call(ctx, place, length, uint64(in.answerLength))
 	if err != nil {
 		return nil, err
 	}
@@ -268,10 +292,10 @@ func (in *instance) exchange(ctx context.Context, request []byte) ([]byte, error
 		return nil, errBounds
 	}
 	answer := append([]byte(nil), view...)
-	if _, err := in.release.Call(quick, place, length); err != nil {
+	if _, err := in.release.Call(ctx, place, length); err != nil {
 		return nil, err
 	}
-	_, err = in.release.Call(quick, found, uint64(answerLength))
+	_, err = in.release.Call(ctx, found, uint64(answerLength))
 	return answer, err
 }
 
