@@ -1,4 +1,4 @@
-/* liqo-auth behind a border of bytes: the C ABI of wasm/src/border.rs.
+/* liqo-auth as a function from bytes to bytes: the C ABI of wasm/src/border.rs.
  *
  * A request and its answer are JSON in UTF-8, as the documentation of the crate
  * liqo-auth-wasm says. Calls of several threads may run at once. Each call needs
@@ -22,7 +22,8 @@ uint8_t *liqo_auth_allocate(size_t length);
 void liqo_auth_release(uint8_t *bytes, size_t length);
 
 /* Answers a request, and writes the length of the answer to answer_length, which must
- * not be NULL. The request stays the caller's. Give the answer back with liqo_auth_release. */
+ * not be NULL. The request still belongs to the caller. Give the answer back with
+ * liqo_auth_release. */
 uint8_t *liqo_auth_call(const uint8_t *request, size_t length, size_t *answer_length);
 
 #ifdef __cplusplus

@@ -39,7 +39,7 @@ pub enum Error {
     #[error("the controller has not listed all objects of its cluster yet; try again")]
     NotSynchronized,
     /// The same object changes faster than the controller can write it.
-    #[error("{0} changes with each attempt to write it; try again")]
+    #[error("other writers change {0} again and again; try again later")]
     Conflict(ObjectRef),
     /// The controller does not run that side.
     #[error("this controller has no {0} side")]

@@ -22,7 +22,7 @@
 //! each other Secret that it needs by name.
 #![allow(
     clippy::disallowed_methods,
-    reason = "the driver has the clock, which the library has not"
+    reason = "the driver has the clock, and the library has none"
 )]
 
 mod apply;

@@ -208,7 +208,7 @@ fn find_id(config_maps: &[DynamicObject], namespace: &str) -> Result<ClusterId, 
     match (first, second) {
         (Some(id), None) => id.parse().map_err(|error| problem(format!("{error}"))),
         (None, _) => Err(problem(format!(
-            "no ConfigMap with the label {label}={app_name} names the cluster; install Liqo, or create it with the key {}",
+            "no ConfigMap with the label {label}={app_name} names the cluster; install Liqo, or create such a ConfigMap with the key {}",
             names::CLUSTER_ID_KEY
         ))),
         (Some(_), Some(_)) => Err(problem(format!(

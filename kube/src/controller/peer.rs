@@ -319,7 +319,7 @@ impl Shared {
 fn note(notice: &Notice, peer: &ClusterId) -> Option<String> {
     match notice {
         Notice::NonceAskedAfterEnd => Some(format!(
-            "{peer} asks for a nonce after its peering has ended. To let it in again: liqo-auth create nonce --remote-cluster-id {peer}"
+            "{peer} asks for a nonce after its peering has ended. To invite it again: liqo-auth create nonce --remote-cluster-id {peer}"
         )),
         notice => serde_json::to_string(notice).ok(),
     }
