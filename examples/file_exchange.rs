@@ -2,9 +2,9 @@
 //! cluster is a folder of manifests. One file at a time goes from one cluster
 //! to the other.
 //!
-//! Between two steps, nothing is kept in memory. Each step reads its folder,
-//! asks the library what to do, and writes the changes. Each step may be
-//! interrupted at any point and started again.
+//! Between two steps, no object is kept in memory. Each step reads its folder, asks the
+//! library what to do, and writes the changes. Each step may be interrupted at any
+//! point and started again.
 //!
 //! ```sh
 //! cargo run --example file_exchange

@@ -1,6 +1,6 @@
 //! A private key that never leaves a hardware module. The consumer can sign with
-//! this key. Its kubeconfig names a program that signs. Without such a program, no
-//! kubeconfig can be written.
+//! this key. The consumer's kubeconfig names a program that signs. Without such a
+//! program, no kubeconfig can be written.
 //!
 //! ```sh
 //! cargo run --example key_elsewhere
@@ -119,8 +119,8 @@ fn handshake(key: SlotKey) -> Result<String, BoxError> {
     let step = provider.invite(&at_milan.view(rome), env()?)?;
     apply(step, &mut at_milan)?;
 
-    // Each side receives the other's outbox until both have nothing left to do.
-    // This takes a few rounds.
+    // Each side receives the other's outbox until the consumer has its kubeconfig. This
+    // takes a few rounds.
     for _ in 0..8 {
         let step = provider.reconcile(&at_milan.view(rome), env()?)?;
         for message in apply(step, &mut at_milan)? {

@@ -131,7 +131,7 @@ fn signed(request: &SigningRequest, authority: &Authority) -> Result<Certificate
     )?)
 }
 
-/// A provider whose peer has proven its key.
+/// The provider's objects after a consumer has proved its key, and the consumer's ID.
 fn at_the_proof(provider: &Provider) -> Result<(Objects, ClusterId), BoxError> {
     let key = KeyPair::generate(Algorithm::Ed25519, &mut getrandom::SysRng)?;
     let consumer = Consumer::new(

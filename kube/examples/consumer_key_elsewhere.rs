@@ -1,5 +1,5 @@
 //! A consumer whose private key stays in another program, such as a KMS or a hardware
-//! module. The kubeconfigs name a program that signs by that key.
+//! module. The kubeconfigs name a program that signs with that key.
 //!
 //! ```sh
 //! cargo run -p liqo-auth-kube --example consumer_key_elsewhere

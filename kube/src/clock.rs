@@ -15,8 +15,8 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that is this many seconds ahead of the system's clock. A negative number
-    /// is behind it.
+    /// A clock that is this many seconds ahead of the system's clock. With a negative
+    /// number, the clock is behind.
     #[must_use]
     pub const fn shifted(seconds: i64) -> Self {
         Self { shift: seconds }

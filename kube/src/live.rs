@@ -1,5 +1,4 @@
-//! Requests of a tool: those of one command, which leaves no watch open, and the watch of
-//! one object.
+//! Requests of a tool: the lists for one command, and the watches of single objects.
 
 use std::time::Duration;
 

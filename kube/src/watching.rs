@@ -39,7 +39,7 @@ pub(crate) fn follow(
     stream::select_all(streams.collect::<Vec<_>>()).boxed()
 }
 
-/// One watch, with the objects of its present list so far.
+/// One watch, with the objects of its present list that have arrived so far.
 struct Following {
     client: Client,
     watch: Watch,

@@ -40,7 +40,7 @@ impl Rehearsal {
         .boxed()
     }
 
-    /// Tenants for the last nonce that are right or nearly right.
+    /// Honest and nearly honest Tenants for the last nonce.
     pub fn forged_tenants(&self) -> BoxedStrategy<Tenant> {
         let consumer = self.consumer.cluster_id();
         let key = &*self.consumer_key;
@@ -85,7 +85,7 @@ impl Rehearsal {
             .boxed()
     }
 
-    /// Identities for the consumer that are right or nearly right.
+    /// Honest and nearly honest Identities for the consumer.
     pub fn forged_identities(&self) -> BoxedStrategy<Identity> {
         let provider = self.provider.cluster_id();
         let consumer = self.consumer.cluster_id();
@@ -142,7 +142,8 @@ impl Rehearsal {
             .boxed()
     }
 
-    /// The consumer's signature, as it signs its first nonce.
+    /// The consumer's signature over a nonce, as if the nonce were the consumer's first
+    /// one.
     fn signature_over(&self, nonce: &Nonce) -> Option<Bytes> {
         let (provider, consumer) = (self.provider.cluster_id(), self.consumer.cluster_id());
         let message = Message::new(provider, consumer, nonce.clone());

@@ -38,7 +38,7 @@ use sha2::{Digest, Sha256};
 /// use liqo_auth_rehearsal::{Occurrence, Rehearsal};
 ///
 /// let mut rehearsal = Rehearsal::new(7)?;
-/// // The provider makes its nonce, and crashes before it is stored.
+/// // The provider makes its nonce, and crashes before the nonce is stored.
 /// rehearsal.play(Occurrence::Provider { effects: 1 })?;
 /// rehearsal.settle()?;
 /// assert!(rehearsal.is_complete()?);

@@ -63,8 +63,8 @@ impl Chain {
         }
     }
 
-    /// The end of a log whose last entry is this one. With a key, each entry from
-    /// here on gets a MAC. The entries before are not verified.
+    /// The end of a log whose last entry is this one. With a key, each further entry
+    /// gets a MAC. The earlier entries are not verified.
     pub fn resume(last: &Entry, key: Option<RecordKey>) -> Self {
         let content = last.content();
         Self {

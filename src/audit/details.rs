@@ -6,7 +6,7 @@ use super::Decision;
 use crate::error::{Rule, cut_after};
 
 impl Decision {
-    /// The rule that the decision kept, or that the refused content broke. None if
+    /// The rule that the decision kept, or that the refused content broke. `None` if
     /// the decision has no rule.
     pub(crate) fn rule(&self) -> Option<Rule> {
         match self {
@@ -78,7 +78,7 @@ impl Decision {
     }
 }
 
-/// Cuts a text to at most 300 characters, so that the length of a line is limited.
+/// Cuts a text after 300 characters, so that the length of a line is limited.
 pub(super) fn cut(text: &str) -> String {
     cut_after(300, text)
 }

@@ -53,7 +53,7 @@ pub struct EntryContent {
     /// The object of the decision, such as `Tenant ns/name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
-    /// The fingerprint of the key on which the decision rests.
+    /// The fingerprint of the key that the decision is based on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// Further facts by their names.

@@ -8,7 +8,7 @@ use crate::{
     model::{ClusterId, ObjectRef, TenantCondition, Timestamp, named},
 };
 
-/// A decision, with the peer that it concerns and the key on which it rests.
+/// A decision, with the peer that it concerns and the key that it is based on.
 ///
 /// If a step is carried out again after a crash, it contains its decisions again. So
 /// each decision is reported at least once.
@@ -19,7 +19,7 @@ pub struct Event {
     pub peer: ClusterId,
     /// The object of the decision, if it has one.
     pub object: Option<ObjectRef>,
-    /// The key on which the decision rests, if any: the peer's or this cluster's.
+    /// The key that the decision is based on, if any: the peer's or this cluster's.
     pub key: Option<Fingerprint>,
     /// The decision.
     pub decision: Decision,
@@ -109,28 +109,30 @@ named! {
         },
         /// A peering user was deleted.
         PeeringUserDeleted {
-            /// Its name.
+            /// The name of the user.
             user: String,
         },
         /// The provider's nonce was signed.
         NonceSigned,
         /// The provider's Identity was accepted.
         IdentityTaken {
-            /// The certificate. None for AWS keys.
+            /// The certificate. `None` for AWS keys.
             certificate: Option<Fingerprint>,
         },
-        /// The administrator released API server, CA and key of a provider.
+        /// The administrator released the pinned API server, CA and key of a provider.
         PinsReleased,
         /// A resource slice was requested.
         SliceRequested,
         /// A renewal was requested.
         RenewalRequested,
-        /// The end of the log was repaired: an incomplete line was removed, as a crash leaves
-        /// it, or entries were missing.
+        /// The end of the log was repaired: a crash had left an incomplete line, which
+        /// was removed, or entries were missing.
         LogRepaired {
-            /// The length of the line, or of the words about what was missing, in bytes.
+            /// The length of the removed line, or of the description of the missing
+            /// entries, in bytes.
             bytes: u64,
-            /// The beginning of the line, or the words about what was missing.
+            /// The beginning of the removed line, or the description of the missing
+            /// entries.
             found: String,
         },
         /// A message, an object or a request was refused.
@@ -147,8 +149,9 @@ impl Event {
         }
     }
 
-    /// The event of a repair of this cluster's own log. `removed` is the incomplete line
-    /// at its end, or says in words what was missing there.
+    /// The event of a repair of this cluster's own log. `removed` is the incomplete
+    /// line at the end of the log, or a description of the entries that were missing
+    /// there.
     pub fn log_repaired(cluster: &ClusterId, removed: &[u8]) -> Self {
         let decision = Decision::LogRepaired {
             bytes: u64::try_from(removed.len()).unwrap_or(u64::MAX),
@@ -173,7 +176,7 @@ impl Event {
         self
     }
 
-    /// The same event, with the key on which it rests.
+    /// The same event, with the key that the decision is based on.
     #[must_use]
     pub(crate) fn by_key(mut self, key: impl Into<Option<Fingerprint>>) -> Self {
         self.key = key.into();

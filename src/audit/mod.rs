@@ -19,7 +19,7 @@
 //! | `decision` | the name of the decision: [`Decision::name`] |
 //! | `rule` | the number of the rule of DESIGN.md that the decision kept, or that the refused content broke; optional |
 //! | `object` | the object of the decision, such as `Tenant ns/name`; optional |
-//! | `key` | the fingerprint of the key on which the decision rests; optional |
+//! | `key` | the fingerprint of the key that the decision is based on; optional |
 //! | `details` | further facts: an object of strings, sorted by member name; optional |
 //! | `previous` | the hash of the entry before this one; 64 zeros in the first entry |
 //! | `hash` | SHA-256 over the bytes of the line before `,"hash":` |

@@ -77,7 +77,7 @@ pub struct ConsumerConfig {
 
 impl ConsumerConfig {
     /// The configuration of the cluster with this name. Every other setting has its
-    /// default, as in a document without this field.
+    /// default, as in a document without that setting.
     pub fn new(cluster_id: ClusterId) -> Self {
         Self {
             cluster_id,

@@ -153,8 +153,8 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Sends the Tenant again, if it is stored. If an Identity is stored and its
-    /// nonce has no signature yet, the nonce is signed.
+    /// Sends the stored Tenant again. If no Tenant is stored, but an Identity is, the
+    /// stored nonce is signed unless it has a signature.
     fn ask_again(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
         let (Some(keys), Some(nonce)) = (self.keys, self.stored_nonce()) else {
             return Ok(());

@@ -1,4 +1,5 @@
-//! The consumer's side. A consumer is a cluster that uses another cluster.
+//! The consumer's side. A consumer is a cluster that uses the resources of another
+//! cluster.
 //!
 //! ```text
 //!               no Identity                                   Identity
@@ -9,7 +10,7 @@
 //!           └─────────────────────────────────┘                       └──▶ Refused
 //!      NeedsKey: at any point, while the key store has no key or has not answered
 //!      NeedsIdentity: the stored Identity cannot be used any more, and a Renew
-//!                     contains one that can
+//!                     contains parameters for a usable Identity
 //!      Ending: after unauthenticate, until all objects of the peering are gone
 //! ```
 //!
@@ -18,9 +19,9 @@
 //!
 //! Each call derives the phase from the stored objects. [`Consumer::look`] returns
 //! the phase, [`reconcile`](crate::Machine::reconcile) makes the next step, and
-//! [`receive`](crate::Machine::receive) takes a message of the peer. If a key
-//! answers later, each step asks the key again. Each answer is stored when it comes.
-//! The Tenant is sent when all answers are stored.
+//! [`receive`](crate::Machine::receive) takes a message from the peer. If a key answers
+//! later, each step asks the key again. Each answer is stored when it comes. The Tenant
+//! is sent when all answers are stored.
 
 mod administration;
 mod configuration;

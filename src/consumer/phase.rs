@@ -48,7 +48,7 @@ phases! {
         /// An object that the peer sent cannot be accepted.
         Refused(Error) => Refused,
         /// This side ended the peering, or the Identity is being deleted. The objects
-        /// that belong to it are removed.
+        /// of the peering are removed.
         Ending => Ending,
     }
 }

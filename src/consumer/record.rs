@@ -27,7 +27,7 @@ sparse! {
     /// The certificate request in PEM. It is sent again byte for byte.
     #[serde(with = "record_bytes")]
     pub(super) csr: Option<Vec<u8>>,
-    /// API server and CA of the first Identity.
+    /// The API server and the CA of the first Identity.
     pub(super) endpoint: Option<EndpointPins>,
     /// The provider's key, if the provider has proved one.
     pub(super) provider_key: Option<Fingerprint>,

@@ -87,8 +87,8 @@ family! {
                 }
             }
         },
-        /// The service accounts for homes of Liqo 0.2 are configured to be in the
-        /// namespace of this cluster's own Secrets.
+        /// The service accounts for home clusters of Liqo 0.2 are configured to be in
+        /// the namespace of this cluster's own Secrets.
         #[error("the service accounts are in the namespace of this cluster's own Secrets")]
         AccountsInOwnNamespace => {
             code: "service-accounts-in-own-namespace",

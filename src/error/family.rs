@@ -42,7 +42,7 @@ pub(super) enum Basis {
 /// ```
 ///
 /// If the rule or the advice depends on the variant's content, the variant names
-/// its content with `as`, and a `match` on that name gives rule and advice:
+/// its content with `as`, and a `match` on that name gives the rule and the advice:
 ///
 /// ```text
 /// Csr(CsrError) as error => {

@@ -1,4 +1,4 @@
-//! The JSON form of each error code, beside the files of
+//! The JSON form of each error code, compared with the files of
 //! `tests/vectors/json/error`: one file for each code, with the code as its name.
 
 use std::{collections::BTreeSet, fs, path::Path};

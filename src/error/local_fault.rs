@@ -79,7 +79,7 @@ family! {
                      Pending.",
         },
         /// The resource slice's name cannot be the name of an object, or cannot be the
-        /// value of a label, which the Identity carries.
+        /// value of a label of the Identity.
         #[error("{found:?} cannot be the name of a resource slice")]
         SliceName {
             /// The name that was found, shortened and escaped.

@@ -169,7 +169,8 @@ impl Error {
             | Fault::PeerIncompatible(PeerIncompatible::Status {
                 found: 408 | 429 | 500..,
             })
-            // If this clock is slightly behind, the certificate soon becomes valid.
+            // If this side's clock is slightly behind, the certificate soon becomes
+            // valid.
             | Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::NotYetValid { .. }))
             | Fault::ApiMisuse(ApiMisuse::SignerCertificate(CertificateError::NotYetValid { .. })) => {
                 Disposition::Retry
@@ -260,8 +261,8 @@ impl fmt::Debug for Error {
     }
 }
 
-/// Shortens untrusted text for a message to at most 80 characters. The message
-/// prints the text with `{:?}`, which escapes it.
+/// Cuts untrusted text for a message after 80 characters. The message prints the text
+/// with `{:?}`, which escapes it.
 pub(crate) fn shortened(text: &str) -> String {
     cut_after(80, text)
 }

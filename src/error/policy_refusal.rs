@@ -93,7 +93,8 @@ family! {
                      or resource slice unless that user or group is no longer needed.",
         },
         /// The cluster ID is the name of a Secret that does not belong to the home
-        /// cluster. Liqo 0.2 lets a home read the Secret that is named after its ID.
+        /// cluster. The role of 0.2 lets a home cluster read the Secret with the name
+        /// of its ID.
         #[error("{name:?} is the name of a Secret that does not belong to this home cluster")]
         SecretNameTaken {
             /// The name.

@@ -3,7 +3,7 @@
 /// A rule that holds in every policy.
 ///
 /// [`Policy::compatible`](crate::policy::Policy::compatible) widens the forms
-/// that are read. No policy widens which cluster may become which user.
+/// that are read. No policy changes which cluster may become which user.
 ///
 /// `Display` is the rule's number, as in `rule 4`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]

@@ -57,8 +57,8 @@ pub enum RequestError {
     /// The certificate signing request is not base64.
     #[error("certificateSigningRequest is not base64 in the standard alphabet")]
     Base64,
-    /// The body has an encoding, a header about its length or encoding occurs
-    /// twice, or the body has both `content-length` and `transfer-encoding`.
+    /// The body has an encoding, a header about its length or encoding occurs twice, or
+    /// the request has both `content-length` and `transfer-encoding`.
     #[error("the header {name} occurs twice, contradicts another header, or is not supported")]
     Header {
         /// The header.

@@ -37,8 +37,8 @@
 //! # Security
 //!
 //! The token is a bearer token, and the protocol does not bind it to a cluster.
-//! A holder of the token can claim any cluster ID that has no identity yet. The
-//! library limits this as far as possible without a change on the peer's side:
+//! A holder of the token can claim any cluster ID that has no identity yet. The library
+//! limits such claims as far as possible without a change on the peer's side:
 //!
 //! - Each cluster ID gets one identity.
 //! - A CSR is verified as in the new protocol.

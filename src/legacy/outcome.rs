@@ -47,7 +47,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome as an error, with fault and advice. None if an identity was
+    /// The outcome as an error, with its fault and advice. `None` if an identity was
     /// given, or if the request could not be read.
     pub fn error(&self) -> Option<Error> {
         match self {

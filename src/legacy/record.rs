@@ -3,8 +3,9 @@
 //!
 //! The seal is an HMAC-SHA-256 with the record key over the cluster ID, the Secret's
 //! name and each of its keys and values. A Secret that was renamed or edited is
-//! refused. Each value has a key of its own, because Liqo looks for a token under
-//! its key. So the form differs from that of [`crate::machine::sealed`].
+//! refused. Each value has a separate field of the Secret, because Liqo looks for a
+//! token in the field `token`. So the form differs from that of
+//! [`crate::machine::sealed`].
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use crate::{
 
 /// The content of a record, under the keys of its Secret.
 pub(super) trait Fields: Clone + PartialEq {
-    /// The record, or none if another version of this library wrote it.
+    /// The record, or `None` if another version of this library wrote it.
     fn read(secret: &Secret) -> Option<Self>;
 
     /// The values of the Secret.
@@ -32,12 +33,12 @@ pub(super) struct FieldSeal<'a> {
     pub(super) owner: &'a ClusterId,
     pub(super) namespace: &'a str,
     pub(super) name: String,
-    /// The peer to which the Secret belongs. None for the cluster's own token.
+    /// The peer to which the Secret belongs. `None` for the cluster's own token.
     pub(super) peer: Option<&'a ClusterId>,
 }
 
 impl<'a> FieldSeal<'a> {
-    /// The plan that changes the record which this seal seals.
+    /// The plan of a call that changes the record with this seal.
     pub(super) fn plan<T: Fields>(
         self,
         observed: Option<&'a (&'a Secret, T)>,

@@ -1,4 +1,4 @@
-//! Slowing down clients that guess tokens.
+//! The delay for clients that guess tokens.
 
 use core::time::Duration;
 

@@ -9,10 +9,10 @@ use crate::{
 /// One side of the protocol, for all its peers:
 /// [`Provider`](crate::Provider) or [`Consumer`](crate::Consumer).
 ///
-/// A driver (a controller, a tool or a test) needs only this trait, so it is
-/// written once for both sides. The calls for administrators differ between the
-/// sides. These calls also take a [`View`] and return a [`Step`], so a driver
-/// carries them out in the same way.
+/// A driver (a controller, a tool or a test) needs only this trait, so a driver is
+/// written once for both sides. The calls for administrators differ between the sides.
+/// These calls also take a [`View`] and return a [`Step`], so a driver carries them out
+/// in the same way.
 ///
 /// # Examples
 /// ```
@@ -110,8 +110,8 @@ pub trait Machine: Send + Sync {
     fn interests(&self, peer: &ClusterId) -> Vec<Interest>;
 
     /// The peers that a change of an object concerns. A ClusterRole concerns all
-    /// peers of a provider. A resource slice or a Renew concerns the peers of a
-    /// provider if it is a replica, and those of a consumer otherwise.
+    /// peers of a provider. A replica of a resource slice or of a Renew concerns the
+    /// peers of a provider. An original concerns the peers of a consumer.
     fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns;
 
     /// The state of the peering, in the form that both sides share. The `look`

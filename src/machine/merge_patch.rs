@@ -90,7 +90,7 @@ fn part<T: PartialEq + Serialize>(name: &str, old: &T, new: &T) -> Option<(Strin
     if old == new {
         return None;
     }
-    // A map with text keys can always be JSON.
+    // The serialization of a map with text keys cannot fail.
     let value = |part| serde_json::to_value(part).unwrap_or_default();
     Some((name.to_owned(), between(&value(old), &value(new))?))
 }

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!   (1) withdrawals ─▶ (2) namespaces, records ─▶ (3) everything else
-//!                      ─▶ (4) released finalizers ─▶ (5) forgettings
+//!                      ─▶ (4) released finalizers ─▶ (5) removals from records
 //! ```
 //!
 //! - No object has two effects in a step. If several are due, the first of these

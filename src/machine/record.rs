@@ -93,7 +93,7 @@ impl<'a, T: Clone + PartialEq> WorkingRecord<'a, T> {
     }
 
     /// The write of the record in its sealed form; `None` if the record is
-    /// unchanged and its seal is not stale, or if `seal` gives none.
+    /// unchanged and its seal is not stale, or if `seal` returns `None`.
     pub(crate) fn write(&self, seal: impl FnOnce(&T) -> Option<Secret>) -> Option<RecordWrite> {
         let differs = |other: &&T| self.observed != Some(*other);
         let planned = self.planned.as_deref().filter(differs);
@@ -127,7 +127,8 @@ impl<T: Clone + PartialEq + Default> OneRecord<'_, T> {
 }
 
 impl<'a, T: Clone + PartialEq> OneRecord<'a, T> {
-    /// The record as it was observed. A record without a Secret is not written.
+    /// The record as it was observed. If `to_secret` returns `None`, the record is not
+    /// written.
     pub(crate) fn of(
         observed: Option<&'a (&'a Secret, T)>,
         to_secret: impl Fn(&T) -> Option<Secret> + 'a,

@@ -34,7 +34,7 @@ pub(crate) fn deserialize<'de, T: RecordBytes, D: Deserializer<'de>>(
     T::from_bytes(bytes).ok_or_else(|| D::Error::custom("a value of another version"))
 }
 
-/// Several such values.
+/// The serialization of several such values.
 pub(crate) mod list {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 

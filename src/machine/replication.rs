@@ -2,10 +2,10 @@
 //! slices and renewals go to the provider, and their statuses come back.
 //!
 //! On real clusters, Liqo's crd-replicator does this with the rights of the
-//! control-plane identity. These two functions return the same changes for a
-//! caller that has the objects of both clusters: a tool, a simulation, a test.
-//! The functions do not check whether the consumer has the rights for the changes:
-//! the caller has to check this.
+//! control-plane identity. [`to_provider`] and [`to_consumer`] return the same changes
+//! for a caller that has the objects of both clusters: a tool, a simulation, a test.
+//! The functions do not check whether the consumer has the rights for the changes: the
+//! caller has to check this.
 //!
 //! Source: Liqo `internal/crdReplicator/reflection`.
 //!

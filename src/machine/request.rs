@@ -12,8 +12,8 @@ use crate::{
 
 /// A request to a Kubernetes API server that carries out an [`Effect`].
 ///
-/// `path` begins at the server's root and has no query. `body` is JSON, and is
-/// wiped when the request is dropped. It may hold a secret.
+/// `path` begins at the server's root and has no query. `body` is JSON. It is wiped
+/// when the request is dropped, because it may hold a secret.
 ///
 /// # Examples
 /// ```

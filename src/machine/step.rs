@@ -118,7 +118,7 @@ pub struct Refused {
     pub error: Error,
 }
 
-/// A fact that a person may want to know. None of them is an error.
+/// A fact that a person may want to know. No notice is an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(
     tag = "type",

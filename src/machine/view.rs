@@ -213,9 +213,9 @@ impl<'o> View<'o> {
         found.map_or(Ok(()), |found| Err(found.error()))
     }
 
-    /// Checks that no unreadable object may be the one at this place. An unknown
-    /// kind, namespace or name of an unreadable object may be any. An unknown
-    /// namespace or name is empty.
+    /// Checks that no unreadable object may be the one at this place. If the kind,
+    /// namespace or name of an unreadable object is unknown, it may be any kind,
+    /// namespace or name. In the object's ID, the unknown namespace or name is empty.
     fn refuse_unreadable_at(&self, key: (Kind, &str, &str)) -> Result<(), Error> {
         let (kind, namespace, name) = key;
         let concerns = |found: &Unreadable| found.may_be(kind, namespace, name);

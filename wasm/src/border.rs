@@ -1,6 +1,7 @@
 //! The border: the only file with `unsafe`, and the C ABI of `wasm/liqo_auth.h`.
 //!
-//! A panic aborts: in a WebAssembly module it traps, and ends that call alone.
+//! A panic aborts the process. In a WebAssembly module, a panic traps and ends only
+//! that call.
 #![allow(unsafe_code)]
 
 use core::slice;
@@ -36,7 +37,8 @@ pub unsafe extern "C" fn liqo_auth_release(bytes: *mut u8, length: usize) {
 }
 
 /// Answers a request. Returns the answer, and writes its length to `answer_length`.
-/// Give the answer back with [`liqo_auth_release`]. The request stays the caller's.
+/// Give the answer back with [`liqo_auth_release`]. The request still belongs to the
+/// caller.
 ///
 /// # Safety
 /// `request` points to `length` bytes, which nobody changes during the call, and
@@ -68,8 +70,8 @@ fn answered(request: &[u8]) -> Box<[u8]> {
     crate::answer(request).into_boxed_slice()
 }
 
-/// Wipes the part of the stack that a call has used. Values that were moved leave
-/// copies there: the record key and the entropy among them.
+/// Wipes the part of the stack that a call has used. Moved values leave copies there,
+/// such as those of the record key and the entropy.
 #[inline(never)]
 fn wipe_stack() {
     let mut used = [0_u8; 128 * 1024];
@@ -78,7 +80,7 @@ fn wipe_stack() {
 }
 
 /// The memory of the module. It is wiped when it is given back, so that no secret of a
-/// call stays in an instance that waits for the next one. The values of a request are
+/// call stays in an instance that waits for the next call. The values of a request are
 /// many, and most of their types wipe nothing. A C program keeps its own allocator.
 #[cfg(target_arch = "wasm32")]
 struct Wiping;

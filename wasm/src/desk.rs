@@ -31,7 +31,7 @@ pub(crate) struct Desk {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Answered {
     question: Value,
-    /// An [`Answer`], or `type` is `failed` with a `reason`.
+    /// An [`Answer`], or a map with the `type` `failed` and a `reason`.
     answer: Raw,
 }
 
@@ -80,7 +80,7 @@ impl Desk {
     }
 }
 
-/// The time of a question differs at each look.
+/// The question without its time, which differs at each look.
 fn without_time(mut question: Value) -> Value {
     if let Value::Object(fields) = &mut question {
         fields.remove("now");

@@ -74,8 +74,8 @@ pub struct VerifyResourceSlice {
     name: String,
     consumer: String,
     csr: Bytes,
-    /// `spec.publicKey` of the Tenant. Without it, the request may carry any key,
-    /// and signs itself.
+    /// `spec.publicKey` of the Tenant. Without this field, the request may carry any
+    /// key, and its signature is verified with that key.
     tenant_key: Option<Bytes>,
     #[serde(default)]
     policy: Policy,

@@ -1,11 +1,11 @@
-//! [`liqo_auth`] behind a border of bytes: a request in JSON goes in, an answer in
-//! JSON comes out.
+//! [`liqo_auth`] as a function from bytes to bytes: the input is a request in JSON, and
+//! the output is an answer in JSON.
 //!
 //! The module keeps no state between calls. Configuration, objects, time and
 //! randomness come with each request, so that any instance serves any call. There
-//! are no callbacks: a question to a backend (key, signer, approver, names, AWS)
-//! leaves with the answer, and its answer comes with the next call. A private key
-//! never enters.
+//! are no callbacks: the answer to a call contains the questions to backends (key,
+//! signer, approver, names, slices, AWS). The next call contains the answers to these
+//! questions. No private key enters the module.
 //!
 //! # Requests
 //!

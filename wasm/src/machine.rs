@@ -1,5 +1,5 @@
-//! Provider and consumer: each request carries the whole configuration and what was
-//! seen of one peer.
+//! Provider and consumer: each request contains the whole configuration and the objects
+//! of one peer.
 //!
 //! | call | answer |
 //! |---|---|
@@ -8,8 +8,8 @@
 //! | `interests` | `interests`: a list of `type` (`object`, `named`, `labelled` or `inNamespace`), `kind`, `apiVersion`, `namespace`, `name`, `selector` |
 //! | others | `step`, `requests` (the API request of each effect), `questions` |
 //!
-//! While `questions` is not empty, answer them and repeat the call with the same
-//! objects, time and entropy. Nothing of a step may be applied before.
+//! While `questions` is not empty, answer the questions and repeat the call with the
+//! same objects, time and entropy. Apply no part of the step before that.
 
 use std::sync::Arc;
 
@@ -46,7 +46,8 @@ pub struct ProviderRequest {
     call: ProviderCall,
 }
 
-/// A backend that answers questions. Without it, the library's default holds.
+/// A backend that answers questions. Without such a backend, the library's default
+/// applies.
 #[derive(Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 enum Backend {
@@ -68,7 +69,7 @@ pub struct ConsumerRequest {
     call: ConsumerCall,
 }
 
-/// What was seen of one peer, when, and what backends have answered since.
+/// The objects of one peer, the present time, and the answers of the backends.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Seen {
@@ -308,7 +309,8 @@ fn interest(interest: &Interest) -> Result<Value, Failure> {
             of("labelled", kind, "", "", &format!("{label}={value}"))
         }
         Interest::InNamespace { kind, namespace } => of("inNamespace", kind, namespace, "", ""),
-        // Whoever looks up less than the library wants decides on a part of the objects.
+        // An unknown look-up must not be left out: the library needs all objects of the
+        // peer.
         _ => {
             return Err(Failure::of_part(
                 "interests",

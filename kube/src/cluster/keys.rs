@@ -18,8 +18,8 @@ pub(super) enum Missing {
     IsAnError,
 }
 
-/// The opaque Secrets of a namespace. Keys and records are such, and Helm's large releases
-/// are not.
+/// The opaque Secrets of a namespace. Keys and records are opaque Secrets. Helm's
+/// releases, which are large, have another type.
 pub(super) async fn opaque_secrets(client: &Client, namespace: &str) -> Result<Vec<Object>, Error> {
     let api = object::api(client, Kind::Secret, Some(namespace));
     let opaque = ListParams::default().fields(&format!("type={}", names::OPAQUE));
@@ -29,8 +29,8 @@ pub(super) async fn opaque_secrets(client: &Client, namespace: &str) -> Result<V
     Ok(items.map(|item| object::read(Kind::Secret, item)).collect())
 }
 
-/// The cluster's own key pair, in Liqo's Secret. It is read by its name, unless the Secrets
-/// are listed.
+/// The cluster's own key pair, in Liqo's Secret. The Secret is read by its name, unless
+/// the Secrets are listed.
 pub(super) async fn own_key(
     client: &Client,
     namespace: &str,
@@ -55,8 +55,8 @@ pub(super) async fn own_key(
     })
 }
 
-/// The key that seals a provider's records. It is read by its name, unless the Secrets
-/// are listed.
+/// The key that seals a provider's records. Its Secret is read by name, unless the
+/// Secrets are listed.
 pub(super) async fn record_key(
     client: &Client,
     namespace: &str,
@@ -77,8 +77,9 @@ pub(super) async fn record_key(
     })
 }
 
-/// The Secret with this ID. A Secret that is not found is created. If there is one of
-/// another type, or another writer creates it first, that Secret is returned.
+/// The Secret with this ID. If the Secret is not found and `missing` is `IsMade`, it is
+/// created. If a Secret of another type has the name, or another writer creates the
+/// Secret first, that Secret is returned.
 async fn find_or_make(
     client: &Client,
     id: &ObjectRef,
@@ -93,7 +94,8 @@ async fn find_or_make(
     if let Some(found) = found {
         return readable(id, found);
     }
-    // The list has opaque Secrets alone. A Secret of another type is still read by name.
+    // The list contains opaque Secrets only. A Secret of another type is still read by
+    // name.
     if missing == Missing::IsAnError && listed.is_none() {
         return Err(Error::NoKey(id.clone()));
     }
@@ -123,7 +125,7 @@ async fn find_or_make(
     match object::get(client, id).await? {
         Some(found) => readable(id, found),
         None if missing == Missing::IsAnError => Err(Error::NoKey(id.clone())),
-        // It was there a moment ago.
+        // The name was taken, but the Secret has been deleted since.
         None => Err(Error::Conflict(id.clone())),
     }
 }

@@ -72,9 +72,9 @@ impl Cluster {
         Self::with_keys(client, namespace, &config_maps, None, Missing::IsAnError).await
     }
 
-    /// Like [`open_in`](Self::open_in), by two lists, for a tool: what was read need not be
-    /// read again. All opaque Secrets of the namespace are read once, which needs the right
-    /// to `list` them.
+    /// Like [`open_in`](Self::open_in), for a tool. The result also contains the
+    /// objects that were read, so that the tool need not read them again. All opaque
+    /// Secrets of the namespace are listed, which needs the right to `list` Secrets.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -82,7 +82,7 @@ impl Cluster {
         Self::by_lists(client, namespace, Missing::IsMade).await
     }
 
-    /// Like [`existing_in`](Self::existing_in), by the lists of
+    /// Like [`existing_in`](Self::existing_in), with the result and the rights of
     /// [`open_with_objects`](Self::open_with_objects).
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::error::{succeeds_in_time, with_sources};
 
-/// Publishes events. If an event cannot be published, the failure is logged only.
+/// Publishes events. If an event cannot be published, the failure is only logged.
 pub(super) struct Events(Recorder);
 
 impl Events {
@@ -66,8 +66,8 @@ impl Events {
     }
 }
 
-/// The name of the peer's tenant namespace: of the Namespace with the two labels, or the
-/// default name.
+/// The name of the peer's tenant namespace: the name of the Namespace with the two
+/// labels, or the default name if no Namespace has them.
 pub(super) fn tenant_namespace(view: &View<'_>) -> String {
     let labelled = view
         .objects()

@@ -117,12 +117,12 @@ impl Handle {
     }
 
     /// Configures the provider's side anew, without a restart. Each peer is looked at with
-    /// the new configuration. What the provider watches must stay the same: it depends on
-    /// the signer, the namespace and the keys, and not on the settings for peers.
+    /// the new configuration. The provider's watches must stay the same. They depend
+    /// only on the namespace of the records.
     ///
     /// # Errors
     /// [`Error::NoSuchSide`] without a provider, [`Error::OtherWatches`] and
-    /// [`Error::Stopped`]. Then nothing has changed, but for the last one.
+    /// [`Error::Stopped`]. After the first two errors, nothing has changed.
     pub fn set_provider(&self, provider: Provider) -> Result<(), Error> {
         let present = self.0.sides().provider;
         let present = present.ok_or(Error::NoSuchSide("provider's"))?;
@@ -135,7 +135,8 @@ impl Handle {
     /// Like [`set_provider`](Self::set_provider), for the consumer's side.
     ///
     /// # Errors
-    /// As [`set_provider`](Self::set_provider), without a consumer.
+    /// As [`set_provider`](Self::set_provider), but [`Error::NoSuchSide`] without a
+    /// consumer.
     pub fn set_consumer(&self, consumer: Consumer) -> Result<(), Error> {
         let present = self.0.sides().consumer;
         let present = present.ok_or(Error::NoSuchSide("consumer's"))?;
@@ -193,7 +194,8 @@ impl Handle {
         self.0.sides().consumer.is_some()
     }
 
-    /// Like [`order`](Self::order), for a call of the provider as it is configured then.
+    /// Like [`order`](Self::order), for a call of the provider with its configuration
+    /// at the time of this call.
     ///
     /// # Errors
     /// As [`order`](Self::order), and [`Error::NoSuchSide`] without a provider.

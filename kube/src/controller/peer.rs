@@ -118,7 +118,7 @@ impl Shared {
                 self.counters.looks.add_one();
                 side.reconcile(&view, self.clock.env()?)?
             };
-            // A notice counts also if the step does away with its cause.
+            // A notice is reported even if the step removes its cause.
             let notices = step.notices.iter();
             reports.extend(notices.filter_map(|notice| Some((note(notice, peer)?, NOTICE))));
             match self.carry_out(peer, &step).await? {
@@ -315,7 +315,7 @@ impl Shared {
     }
 }
 
-/// The text of a notice. If a person has to act, it names the command.
+/// The text of a notice. If a person has to act, the text names the command.
 fn note(notice: &Notice, peer: &ClusterId) -> Option<String> {
     match notice {
         Notice::NonceAskedAfterEnd => Some(format!(

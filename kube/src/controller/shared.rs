@@ -76,13 +76,14 @@ pub(super) struct Record {
     pub(super) delivering: Arc<tokio::sync::Mutex<()>>,
     pub(super) looks: Failures,
     pub(super) deliveries: Failures,
-    /// The messages that were logged after the last complete look, and since then.
+    /// The messages of the last complete look, and of the looks after it.
     logged: Reports,
 }
 
 impl Record {
     /// Notes the messages of a look. Returns those that are not logged yet. A look that
-    /// was not completed does not show all refusals, so that the earlier messages stay.
+    /// was not completed does not show all refusals, so the earlier messages stay
+    /// noted.
     pub(super) fn note(&mut self, mut reports: Reports, is_complete: bool) -> Reports {
         let before = core::mem::take(&mut self.logged);
         self.logged = reports.clone();

@@ -39,7 +39,8 @@ use crate::{
     object,
 };
 
-/// The cluster of a peer, accessed through its API server as by `liqoctl authenticate`.
+/// The cluster of a peer, accessed through its API server, as `liqoctl authenticate`
+/// does.
 ///
 /// The peer may run Liqo or this library: a `RemoteCluster` writes the same objects as
 /// `liqoctl`. As a [`Transport`], it delivers:
@@ -114,10 +115,10 @@ impl RemoteCluster {
     /// That controller then needs this transport.
     ///
     /// # Errors
-    /// [`Error::Unanswered`] if the provider's controllers have not answered within
-    /// that time, or if the consumer refuses the answer; [`Error::Request`],
-    /// [`Error::TimedOut`] and [`Error::Setup`]; and the errors of [`Handle::receive`] for
-    /// the nonce.
+    /// [`Error::Unanswered`] if the provider's controllers have not answered in the
+    /// given time, or if the consumer refuses the answer; [`Error::Request`],
+    /// [`Error::TimedOut`] and [`Error::Setup`]; and the errors of [`Handle::receive`]
+    /// for the nonce.
     pub async fn authenticate(&self, consumer: &Handle, within: Duration) -> Result<(), Error> {
         let namespace = self.tenant_namespace().await?;
         self.ask_for_nonce(&namespace).await?;

@@ -94,7 +94,7 @@ pub(crate) fn advance(observed: &Observed<'_>, plan: &mut Plan<'_>) {
 }
 
 /// Deletes the objects of the peering in a fixed order. After the deletion of the
-/// nonce, no controller requests another Identity. After the deletion of the
+/// signed nonce, no controller requests another Identity. After the deletion of the
 /// Identity, no controller creates the other objects again.
 fn remove(observed: &Observed<'_>, is_ended: &dyn Fn(&str) -> bool, plan: &mut Plan<'_>) {
     remove_one(observed.signed_nonce, is_ended, plan);

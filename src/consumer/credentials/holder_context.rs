@@ -23,7 +23,7 @@ pub(crate) struct HolderContext<'a> {
     /// The peer writes to the Renew, so an unreadable Renew must not block anything
     /// else.
     pub(crate) renew: Result<Option<&'a Renew>, Error>,
-    /// API server and CA that the identity must match, if they are known.
+    /// The API server and the CA that the identity must match, if they are known.
     pub(crate) endpoint: Option<EndpointPins>,
 }
 

@@ -51,7 +51,7 @@ impl HolderContext<'_> {
     pub(super) fn wanted(&self, auth_params: &AuthParams) -> Identity {
         let mut wanted = self.identity.cloned().unwrap_or_default();
         wanted.spec.auth_params = auth_params.clone();
-        // The requested certificate has come: each annotation causes one renewal.
+        // The requested certificate has come. Each annotation causes only one renewal.
         wanted.metadata.annotations.remove(names::RENEW_ANNOTATION);
         let Some(slice) = self.slice else {
             return wanted;

@@ -30,8 +30,8 @@ pub struct AcceptedIdentity {
     /// The key that the provider proved. Compare its fingerprint with the one that
     /// the provider's administrator names.
     pub provider_key: Option<Fingerprint>,
-    /// Whether the certificate contains the predecessor of this cluster's present
-    /// key. The provider does not know the present key yet.
+    /// Whether the certificate contains the predecessor of this cluster's present key.
+    /// If so, the provider does not know the present key yet.
     #[debug(skip)]
     pub awaits_new_key: bool,
     /// This cluster's key that the certificate carries.
@@ -113,7 +113,7 @@ impl AcceptedIdentity {
     }
 
     /// Checks whether this verified Identity may replace the stored one. An older
-    /// certificate may not replace it, nor may another user's credentials.
+    /// certificate and another user's credentials may not replace it.
     pub(crate) fn compare(&self, held: &Self) -> Result<Comparison, (Fault, &'static str)> {
         let other = |field| (PeerMisbehaved::OtherCredentials.into(), field);
         let same_endpoint = self.identity.pins == held.identity.pins;

@@ -49,8 +49,8 @@ impl Signing<'_> {
             Some(succession) => Some(succession),
             None => self.make_succession(plan)?,
         };
-        // If an Identity is stored, the nonce still has to be signed as long as its
-        // signature is missing. So the signature is stored last.
+        // If an Identity is stored, only the missing signature shows that the nonce
+        // still has to be signed. So the signature is stored last.
         let comes_last = self.look.observed.identity.is_some();
         let signature = match self.stored_signature() {
             Some(signature) => Some(signature.to_vec()),
@@ -156,9 +156,9 @@ impl Signing<'_> {
         holds.then_some(signature)
     }
 
-    /// The Tenant that the provider applies, with key, certificate request and
-    /// signature. An Ed25519 key is written raw, since every version of Liqo accepts
-    /// that. Other keys are written in PEM.
+    /// The Tenant that the provider applies, with the key, the certificate request and
+    /// the signature. An Ed25519 key is written raw, since every version of Liqo
+    /// accepts this form. Other keys are written in PEM.
     fn tenant(&self, csr: &Csr, signature: &[u8], succession: Option<&str>) -> Tenant {
         let settings = self.look.settings();
         let consumer = self.look.configuration.cluster_id().as_str();

@@ -20,8 +20,8 @@ pub struct SliceStatus {
     pub slice: ObjectRef,
     /// The phase of its identity.
     pub phase: SlicePhase,
-    /// The provider's decision on the resources. The decision on the identity is a
-    /// separate one.
+    /// The provider's decision on the resources. The decision on the identity is
+    /// separate.
     pub resources: ResourcesDecision,
 }
 

@@ -135,7 +135,7 @@ impl<'a> CertificateForm<'a> {
         Secret::labelled(names::ISSUED_CERTIFICATE_SECRET, namespace, labels, data)
     }
 
-    /// Binds each ClusterRole that a home cluster gets.
+    /// Binds the home cluster to each ClusterRole that it gets.
     fn bind(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
         let objects = &self.look.observed.certificate;
         for role in &objects.basic_roles {
@@ -183,8 +183,8 @@ impl<'a> CertificateForm<'a> {
 
     /// The tenant namespace. With the strict policy, its name depends on the cluster
     /// ID only, so that no two peers have the same one. With the compatible policy,
-    /// it is named as in Liqo: by the ID for 0.3, and by name and ID later, if the
-    /// result is a valid namespace name.
+    /// it is named as in Liqo: by the ID for 0.3, and by name and ID for later
+    /// versions, if the result is a valid namespace name.
     fn tenant_namespace(&self) -> Namespace {
         let peer = &self.request.peer;
         let liqos = objects::tenant_namespace(&self.request.name, peer);

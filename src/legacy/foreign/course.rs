@@ -70,9 +70,8 @@ impl Look<'_> {
             ClaimState::Unclaimed | ClaimState::Claimed => {}
         }
         if let Admission::Once(secret) = admission {
-            // The token is replaced first, in a step of its own. If another home
-            // cluster shows the same token at the same time, it must not leave a
-            // claim.
+            // The token is replaced first, in a step of its own. Another home cluster
+            // that shows the same token at the same time must not leave a claim.
             let configuration = self.configuration;
             let next = configuration.next_token(self.peer(), request.token_bytes(), env);
             plan.put(Some(secret), next);

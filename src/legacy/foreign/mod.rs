@@ -14,7 +14,7 @@
 //! | the token works only once | replaces the token with the next one |
 //! | no claim to this ID | records the claim |
 //! | a claim, no identity | makes the identity: a certificate or a service account |
-//! | a claim, an identity | answers with it: 202 (0.2: 201) |
+//! | a claim, an identity | answers with the identity: 202 (0.2: 201) |
 //! | the identity has been delivered | refuses: 403 |
 
 mod account;
@@ -80,7 +80,7 @@ use crate::{
 /// let id = "cl-foreign".parse()?;
 /// let foreign = Foreign::new(id, endpoint, RecordKey::new([1; 32])?, settings);
 ///
-/// // Its token, to be handed to the administrators of home clusters.
+/// // The token for the administrators of home clusters.
 /// let mut objects = Objects::new();
 /// let step = foreign.token_step(objects.iter(), &Env { now, entropy: entropy() })?;
 /// for effect in &step.effects {
@@ -123,7 +123,7 @@ impl Foreign {
         &self.0.cluster_id
     }
 
-    /// The lookups that find all objects of one peer.
+    /// The look-ups that find all objects of one peer.
     pub fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
         let label = names::DISCOVERY_CLUSTER_ID_LABEL;
         let labelled = |kind| Interest::labelled(kind, label, peer.as_str());

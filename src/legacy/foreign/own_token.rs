@@ -98,8 +98,8 @@ impl Configuration {
         let Some(secret) = secret else {
             return Ok(None);
         };
-        // A home cluster of 0.2 may create Secrets. The strict policy requires a
-        // seal. A token that Liqo made has none.
+        // A home cluster of 0.2 may create Secrets, so the strict policy requires a
+        // seal. A token that Liqo made has no seal.
         if self.settings.policy.forms == Forms::Canonical {
             self.own_token_seal().check(secret)?;
         }

@@ -70,8 +70,8 @@ impl Reply {
         Self::of(forbidden(request.version), Outcome::SecondIdentity { peer })
     }
 
-    /// Liqo repeats the refused token in its answer. That token may be right
-    /// elsewhere, so this library does not repeat it.
+    /// The answer does not contain the refused token, because the token may be valid at
+    /// another cluster.
     pub(super) fn wrong_token(request: &IdentityRequest) -> Self {
         let response = match request.version {
             ProtocolVersion::V0_2 => forbidden(request.version),

@@ -29,8 +29,9 @@ pub struct HomeClusterSettings {
     /// answer needs no CA.
     pub publicly_trusted: bool,
     /// Whether the TLS certificate of an authentication service is not verified if
-    /// its ForeignCluster says `insecureSkipTLSVerify: true`. Works with the
-    /// compatible policy only. A man in the middle then gets the token.
+    /// its ForeignCluster says `insecureSkipTLSVerify: true`. The setting has an effect
+    /// with the compatible policy only. Without the verification, an attacker in the
+    /// middle gets the token.
     pub skip_tls_verification_where_the_foreign_cluster_says_so: bool,
 }
 

@@ -98,8 +98,8 @@ pub enum Phase {
     /// `Pending`.
     Refused,
     /// The peer gave an identity, but this side's settings refuse it. The answer is
-    /// kept, because the peer gives an identity only once. It is accepted once the
-    /// settings allow it. Until then, no request is sent.
+    /// kept, because the peer gives an identity only once. The answer is accepted as
+    /// soon as the settings allow the identity. Until then, no request is sent.
     AnswerKept,
     /// The identity is stored.
     Accepted(AcceptedIdentity),
@@ -156,7 +156,7 @@ pub enum Asks {
     Ids,
     /// An identity.
     Identity {
-        /// The protocol form. None for a form that 0.3 and all later versions can
+        /// The protocol form. `None` for a form that 0.3 and all later versions can
         /// read.
         version: Option<ProtocolVersion>,
         /// Whether the request contains a token.
@@ -166,7 +166,7 @@ pub enum Asks {
 
 impl HomeCluster {
     /// A home cluster with this ID. If the same cluster has a
-    /// [`Foreign`](super::Foreign), both use the same record key.
+    /// [`Foreign`](super::Foreign), both must use the same record key.
     pub fn new(
         cluster_id: ClusterId,
         keys: Arc<dyn KeyStore>,
@@ -186,8 +186,8 @@ impl HomeCluster {
         &self.0.cluster_id
     }
 
-    /// The lookups that find all objects of one peer. A ForeignCluster without a
-    /// label is found by its `spec.clusterIdentity.clusterID`.
+    /// The look-ups that find all objects of one peer. A ForeignCluster without a label
+    /// is found by its `spec.clusterIdentity.clusterID`.
     pub fn interests(&self, peer: &ClusterId) -> Vec<Interest> {
         let label = names::DISCOVERY_CLUSTER_ID_LABEL;
         let labelled = |kind| Interest::labelled(kind, label, peer.as_str());

@@ -264,8 +264,8 @@ impl Look<'_> {
             .observed
             .record()
             .and_then(|record| record.pins.as_ref());
-        // The namespace is named as by this library, or as by Liqo, from the name
-        // and the ID.
+        // The peer names the namespace as this library does, or as Liqo does: from this
+        // cluster's name and ID.
         let configuration = self.configuration;
         let own = &configuration.cluster_id;
         let liqos = [configuration.name(), own.as_str()]

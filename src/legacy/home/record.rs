@@ -15,7 +15,7 @@ use crate::{
 pub(super) struct HomeRecord {
     /// The CSR that is sent, in PEM.
     pub(super) csr: Vec<u8>,
-    /// API server and CA of the first identity.
+    /// The API server and the CA of the first identity.
     pub(super) pins: Option<EndpointPins>,
     /// The answer that this side's settings refused.
     pub(super) kept: Option<KeptAnswer>,

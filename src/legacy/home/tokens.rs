@@ -50,9 +50,9 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// The origin token. With the strict policy, it is a token for this peer that is
-    /// valid for its cluster ID only. With the compatible policy, it is this
-    /// cluster's own token as in Liqo, since this cluster may run Liqo's server.
+    /// The origin token. With the strict policy, it is a separate token, which is valid
+    /// for this peer's cluster ID only. With the compatible policy, it is this
+    /// cluster's own token, as in Liqo, since this cluster may run Liqo's server.
     pub(super) fn origin_token(&self) -> Result<Option<AuthToken>, Error> {
         self.parse_token(match self.gives_own_origin_token() {
             true => self.observed.origin_token,

@@ -30,8 +30,8 @@ impl Serialize for Event {
     }
 }
 
-/// The error in its [JSON form](crate::machine::json). The text of a backend's
-/// own error is not in it.
+/// The error in its [JSON form](crate::machine::json). The form does not contain the
+/// text of a backend's own error.
 impl Serialize for Error {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let message = match self.fault() {

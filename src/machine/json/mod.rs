@@ -66,15 +66,15 @@
 //!
 //! [`read_document`](crate::model::read_document) reads an
 //! [`Answer`](crate::crypto::Answer): `type` is `ready` (with `value`, if there is
-//! one), `pending`, or `denied` (with `reason`). A
-//! [`ExternalKey`](crate::crypto::ExternalKey) has `publicKey` and `clientKey`,
-//! whose `type` is `file` (with `path`), `exec` (with `apiVersion`, `command`,
-//! `args`, and `env` as a list of `name` and `value`) or `notExportable`.
+//! one), `pending`, or `denied` (with `reason`). An
+//! [`ExternalKey`](crate::crypto::ExternalKey) has `publicKey` and `clientKey`, whose
+//! `type` is `file` (with `path`), `exec` (with `apiVersion`, `command`, `args`, and
+//! `env` as a list of `name` and `value`) or `notExportable`.
 //!
 //! [`Message::from_json`] reads a message, and `read_document` the configurations
 //! [`ProviderConfig`](crate::provider::ProviderConfig) and
-//! [`ConsumerConfig`](crate::consumer::ConsumerConfig). The other forms are only
-//! written.
+//! [`ConsumerConfig`](crate::consumer::ConsumerConfig). The library does not read the
+//! other forms.
 
 mod event;
 mod message;

@@ -7,8 +7,9 @@ use crate::{
     model::{SecretBytes, wipe},
 };
 
-/// The compact text of a value. The value's strings are wiped. The text is written
-/// once, into a buffer of its exact size, so that no copy stays in memory.
+/// The compact text of a value. The value's strings are wiped. The result has a buffer
+/// of the text's exact size. Every other buffer is wiped, so that no copy stays in
+/// memory.
 pub(crate) fn written(mut value: Value) -> SecretBytes {
     // The serialization of a `Value` cannot fail.
     let text = to_text(&value).unwrap_or_default();

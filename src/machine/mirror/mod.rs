@@ -29,9 +29,11 @@ use crate::model::{ClusterId, Object, ObjectRef};
 /// # Which peers an object concerns
 /// - In a tenant namespace: the namespace's peer. The labels of the object are
 ///   ignored there, because the peer can write them.
-/// - In another namespace: the peers that labels of the object name.
+/// - In another namespace, or in no namespace: the peers that labels of the object
+///   name.
 /// - In any namespace, for the kinds that are looked up by name: also the peer that
 ///   the object's name contains.
+/// - A ForeignCluster: also the peer that its spec names.
 /// - A ClusterRole or a Role to which none of these rules assigns a peer concerns
 ///   every peer.
 ///

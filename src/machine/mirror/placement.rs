@@ -5,7 +5,8 @@
 //!   because the peer can write them.
 //! - In any namespace, the name of an object also decides, because some objects are
 //!   looked up by name.
-//! - In namespaces where no peer can write, labels decide.
+//! - Where no peer can write, labels decide: in other namespaces, and for objects
+//!   without a namespace.
 
 use crate::{
     machine::{

@@ -195,7 +195,7 @@ impl Store {
         concerns
     }
 
-    /// The same, with the text of a cluster ID that the index holds already.
+    /// The same value. Its cluster ID shares the text that the index already holds.
     fn shared(&self, concerns: &Concerns) -> Concerns {
         if let Concerns::Peer(peer) = concerns
             && let Some((known, _)) = self.peers.get_key_value(peer)

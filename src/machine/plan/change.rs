@@ -13,7 +13,8 @@ pub(super) struct Change {
     pub(super) version: Version,
     pub(super) wanted: Wanted,
     pub(super) rank: Rank,
-    /// The position of the change among the changes of its rank.
+    /// The number of the change in the order of the rules. Changes of one rank keep
+    /// this order.
     pub(super) order: usize,
 }
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, btree_map};
 
 /// Values by their keys, and a log of the values that changes replaced.
 ///
-/// The cost of a return grows with the number of changes since the savepoint, and
-/// not with the size of the map.
+/// The cost of a return to a savepoint grows with the number of changes since the
+/// savepoint, and not with the size of the map.
 #[derive(derive_more::IntoIterator)]
 pub(crate) struct Journal<K, V> {
     #[into_iterator(owned)]

@@ -3,7 +3,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::model::{Secret, Tenant};
 
-/// What cannot be read, in every way in which its name can be told.
+/// Unreadable objects with each combination of a known or unknown API version, kind,
+/// namespace and name.
 fn unreadable() -> Vec<Object> {
     let mut written: Vec<Value> = vec![json!({ "metadata": { "name": "one" } }), json!({})];
     for (api_version, kind) in [
@@ -32,7 +33,7 @@ fn what_may_be_the_wanted_object_is_found_among_what_cannot_be_read() {
     let peer = "cl-consumer".parse().unwrap();
     let all = unreadable();
     for one in &all {
-        // Others stand before and behind it in the order.
+        // Other unreadable objects precede and follow it in the order.
         let others = all
             .iter()
             .filter(|other| other.any_metadata() != one.any_metadata());

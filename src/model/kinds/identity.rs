@@ -7,8 +7,9 @@ use crate::model::{AuthParams, Metadata, reading::absent::api_types};
 api_types! {
     /// The identity that a provider gave to a consumer, as the consumer stores it.
     ///
-    /// This type checks nothing. The consumer verifies the content, such as that the
-    /// certificate fits its key. Source: Liqo `authv1beta1.Identity`.
+    /// This type checks nothing. The consumer verifies the content, for example that
+    /// the certificate contains the consumer's key. Source: Liqo
+    /// `authv1beta1.Identity`.
     ///
     /// # Examples
     /// ```

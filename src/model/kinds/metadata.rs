@@ -16,7 +16,7 @@ api_types! {
         pub namespace: String,
         /// The UID, which differs from that of an earlier object of the same name.
         pub uid: String,
-        /// The version that the API server compares on a write. Opaque.
+        /// The version that the API server compares on a write. The text is opaque.
         pub resource_version: String,
         /// The generation of the spec; 0 if unknown.
         pub generation: i64,

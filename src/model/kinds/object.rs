@@ -297,8 +297,8 @@ impl Object {
     /// out, except `status` of a Tenant or an Identity: Liqo's own tools write it
     /// as `{}`.
     ///
-    /// The JSON contains the values of a Secret: wipe it after use. For an
-    /// unreadable object it contains only the name.
+    /// The JSON contains the values of a Secret: wipe it after use. For an unreadable
+    /// object, the JSON contains only the API version, kind, namespace and name.
     pub fn to_value(&self) -> Value {
         let mut value = self.fields();
         let (api_version, kind) = match self {
@@ -312,8 +312,8 @@ impl Object {
         value
     }
 
-    /// The kind, namespace and name of the object. Of an unreadable object, an
-    /// unknown name or namespace is empty, and an unknown kind is [`Kind::Other`].
+    /// The kind, namespace and name of the object. For an unreadable object, an unknown
+    /// name or namespace is empty, and an unknown kind is [`Kind::Other`].
     pub fn id(&self) -> ObjectRef {
         let (kind, namespace, name) = self.key();
         ObjectRef::new(kind, namespace, name)

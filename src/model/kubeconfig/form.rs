@@ -17,7 +17,7 @@ pub enum KubeconfigError {
     /// The text is another document, or of another version.
     #[error("found another document, expected kind Config of apiVersion v1")]
     NotConfig,
-    /// There is not exactly one cluster, user or context.
+    /// The number of clusters, of users or of contexts is not one.
     #[error("found {found} {what}, expected one")]
     Count {
         /// `clusters`, `users` or `contexts`.

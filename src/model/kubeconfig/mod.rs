@@ -108,7 +108,7 @@ impl Kubeconfig {
     /// The text, byte for byte as Liqo writes it: YAML in block style, with sorted
     /// keys.
     ///
-    /// A value is quoted as in JSON if a reader could take it for anything but
+    /// A value is quoted as in JSON if a reader could read it as anything other than
     /// text.
     pub fn to_yaml(&self) -> SecretBytes {
         // The capacity suffices for the whole text: a growing buffer would leave copies
@@ -186,8 +186,9 @@ impl Kubeconfig {
 }
 
 impl ExecCredential {
-    /// Half of the longest text of the lists and names: a quoted byte takes at most six
-    /// bytes, and the rest of a line at most twenty.
+    /// Half of the maximum length of the exec plugin's lines, since the caller doubles
+    /// it. A quoted byte takes at most six bytes, and the rest of a line takes at most
+    /// twenty.
     fn capacity(&self) -> usize {
         let variables = self.env.iter().flat_map(|(name, value)| [name, value]);
         let own = [&self.api_version, &self.command];

@@ -24,8 +24,8 @@ macro_rules! api_types {
 /// Declares a type whose empty fields are not written, unless they are marked
 /// `always`.
 ///
-/// The first brackets have serde's attributes of each field, the second the type
-/// without its fields.
+/// The first brackets contain serde's attributes for every field. The second brackets
+/// contain the type without its fields.
 macro_rules! sparse {
     ([$($serde:tt)*] [$($type:tt)*] $($fields:tt)*) => {
         $crate::model::sparse!(@ [$($serde)*] [$($type)*] {} $($fields)*);
@@ -72,7 +72,7 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// Whether a field says nothing, so that Go does not write it.
+/// Whether a field is empty, so that Go does not write it.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -69,7 +69,7 @@ pub(crate) fn read_document_within<T: DeserializeOwned>(
 }
 
 /// Reads one JSON map of at most `limit` bytes, such as a message from the network.
-/// YAML is refused. Otherwise as [`read_document`].
+/// YAML is refused. In all other respects, the function is like [`read_document`].
 pub(crate) fn read_json<T: DeserializeOwned>(
     text: &[u8],
     limit: usize,

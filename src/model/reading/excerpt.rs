@@ -18,8 +18,7 @@ impl fmt::Display for Excerpt<'_> {
     }
 }
 
-/// The longest excerpt, in characters. The name of a namespace is shorter than
-/// this.
+/// The longest excerpt, in characters. The name of a namespace always fits.
 const LENGTH: usize = 80;
 
 #[cfg(test)]

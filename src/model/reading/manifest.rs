@@ -124,8 +124,9 @@ pub const MOST_OBJECTS: usize = 10_000;
 ///
 /// An object becomes [`Object::Unreadable`] if it has a repeated key, is nested
 /// too deeply, is too long or holds too many values. The other objects are not
-/// affected. In YAML this applies to repeated keys and to length; the other limits
-/// refuse the whole text. The time is linear in the length of the text.
+/// affected. In YAML, the whole text is refused instead if an object holds too many
+/// values, or is nested so deeply that the parser stops. The time is linear in the
+/// length of the text.
 ///
 /// # Errors
 /// [`ManifestError`] if the text as a whole cannot be read.

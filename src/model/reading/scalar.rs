@@ -2,9 +2,9 @@
 
 use core::fmt;
 
-/// A text as a YAML scalar. The scalar is plain if every reader takes it for that
-/// text. Otherwise, the scalar is quoted as in JSON, except for characters above
-/// U+FFFF: JSON writes them as surrogates, and YAML does not accept surrogates.
+/// A text as a YAML scalar. The scalar is plain if every reader reads it as that text.
+/// Otherwise, the scalar is quoted as in JSON, except for characters above U+FFFF: JSON
+/// writes them as surrogates, and YAML does not accept surrogates.
 pub(crate) struct Scalar<'t>(pub(in crate::model) &'t str);
 
 impl Scalar<'_> {

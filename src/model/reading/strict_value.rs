@@ -15,9 +15,9 @@ use super::unreadable::{NAMING_FIELDS, path, wipe};
 use crate::model::ObjectError;
 
 /// Reads one document, and notes its defects with their places. The first value of
-/// a repeated key is kept. A value that is nested too deeply is left out. If an
-/// object has too many values, only the fields that identify the object are kept
-/// from its rest.
+/// a repeated key is kept. A value that is nested too deeply is left out. If an object
+/// has too many values, only the fields that identify the object are kept after the
+/// last allowed value.
 pub(crate) struct StrictValue(RefCell<State>);
 
 /// The limits on the number of values.

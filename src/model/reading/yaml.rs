@@ -19,8 +19,8 @@ pub(crate) fn options(text: &str, limits: &Limits) -> Options {
         // Only aliases make the value larger than the text.
         budget.max_total_scalar_bytes = text.len().saturating_mul(2).max(SCALARS);
         // The parser buffers a whole map that has a number as a key, so the visitor
-        // counts its values too late. The limit is for one object, and a list holds
-        // several.
+        // counts its values too late. The limit is for one object. So the limit is not
+        // set for a list, which holds several objects.
         if !text.lines().any(|line| line.starts_with("items:")) {
             budget.max_nodes = limits.object_values.saturating_mul(2).saturating_add(ROOM);
         }

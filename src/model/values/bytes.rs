@@ -89,7 +89,8 @@ impl de::Visitor<'_> for Base64 {
 /// Decodes base64 text. An error names a position, but not the byte there, since
 /// the text may be a secret.
 fn decode(text: &str) -> Result<Zeroizing<Vec<u8>>, String> {
-    // Few texts have line breaks, which no decoder takes.
+    // The decoder accepts no line breaks, and few texts have any. So the text is
+    // decoded as it is first.
     match decode_line(text.as_bytes()) {
         Err(_) if text.contains(['\r', '\n']) => {
             // The capacity suffices: a growing buffer would leave copies in memory.

@@ -1,8 +1,8 @@
 //! DNS names as the names of objects and of hosts.
 
-/// Whether an object may have this name: a DNS subdomain, which is labels with dots
-/// between them. The length is not checked. Source: RFC 1123 section 2.1; Kubernetes
-/// `validation.IsDNS1123Subdomain`.
+/// Whether an object may have this name: a DNS subdomain, which consists of labels with
+/// dots between them. The length is not checked. Source: RFC 1123 section 2.1;
+/// Kubernetes `validation.IsDNS1123Subdomain`.
 pub(crate) fn is_dns_subdomain(name: &str) -> bool {
     name.split('.').all(is_dns_label)
 }

@@ -1,4 +1,4 @@
-//! Types that only hold valid values, and the texts and numbers of Kubernetes.
+//! Types that hold only valid values, and the texts and numbers of Kubernetes.
 
 pub(super) mod bytes;
 pub(super) mod cluster_id;

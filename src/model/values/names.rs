@@ -66,9 +66,9 @@ pub const TRUE: &str = "true";
 pub const PEERING_USER_COMPONENT: &str = "peering-user";
 /// The class of resource slices on which Liqo itself decides.
 pub const DEFAULT_RESOURCE_SLICE_CLASS: &str = "default";
-/// The value of [`MANAGED_BY_LABEL`].
+/// The value of [`MANAGED_BY_LABEL`] on the bindings that Liqo also makes.
 pub const MANAGED_BY_LIQO: &str = "liqo";
-/// The value of [`MANAGED_BY_LABEL`] on the objects of this library's own.
+/// The value of [`MANAGED_BY_LABEL`] on this library's own objects.
 pub(crate) const MANAGED_BY_LIQO_AUTH: &str = "liqo-auth";
 /// The value of the pod security labels of a tenant namespace.
 pub const POD_SECURITY_PRIVILEGED: &str = "privileged";

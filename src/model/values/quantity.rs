@@ -49,7 +49,7 @@ impl Quantity {
         self.number_and_exponent().is_some()
     }
 
-    /// The reason why no slice can be granted this quantity; `None` if a slice can.
+    /// The reason why this quantity cannot be granted to a slice; `None` if it can.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         let Some((number, exponent)) = self.number_and_exponent() else {
             return Some("it does not have the form of a quantity");
@@ -102,8 +102,8 @@ const DIGITS: usize = 38;
 /// No amount of a resource needs a larger power of ten.
 const EXPONENT: u32 = 30;
 
-/// Reads only what a slice can be granted: the form of a quantity, not negative, and
-/// of a size that Kubernetes can count.
+/// Reads only a quantity that can be granted to a slice: it has the form of a quantity,
+/// is not negative, and is not too large or too precise.
 impl FromStr for Quantity {
     type Err = ValueError;
 

@@ -3,7 +3,7 @@ use std::rc::Rc;
 
 use super::*;
 
-/// A key, and a value, that count how often they are compared and copied.
+/// A key that counts how often keys are compared.
 #[derive(Clone)]
 struct Counted {
     number: usize,
@@ -46,8 +46,8 @@ impl PartialEq for Counted {
 
 impl Eq for Counted {}
 
-/// How many keys are compared and values copied by so many rules, each of which
-/// changes a value of its own three times; every second rule fails.
+/// The number of comparisons of keys and of copies of values for this number of rules.
+/// Each rule changes a value of its own three times. Every second rule fails.
 fn work(rules: usize) -> usize {
     let (compared, copied) = (Rc::default(), Rc::default());
     let mut journal = Journal::default();
@@ -76,7 +76,7 @@ fn work(rules: usize) -> usize {
 
 #[test]
 fn the_work_of_a_rule_does_not_grow_with_the_others_changes() {
-    // Four times as many, and two more levels of a search.
+    // Four times as many rules, and two more levels in each search.
     assert!(work(4000) < 6 * work(1000));
 }
 

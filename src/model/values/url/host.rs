@@ -105,8 +105,8 @@ fn leads_to_link_local(address: Ipv6Addr) -> bool {
     let inside = match [a, b, c] {
         // In RFC 6052, the ninth byte is never part of the IPv4 address.
         [0x64, 0xff9b, 1] => [[k, l, m, n], [l, m, n, o], [m, n, o, p], last],
-        // In Teredo, the server's address, and the client's address with inverted
-        // bits.
+        // A Teredo address contains the server's address, and the client's address with
+        // inverted bits.
         [0x2001, 0, _] => [[i, j, k, l], last.map(|byte| !byte), last, last],
         _ if matches!([e, f], [0 | 0x200, 0x5efe]) => [last; 4],
         _ => return false,
