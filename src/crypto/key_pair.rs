@@ -147,7 +147,7 @@ impl KeyPair {
                 let key = ed25519::read_pkcs8(&der).ok_or(KeyPairError::Invalid {
                     algorithm: "Ed25519",
                 })?;
-                Self::of_ed25519(&key, write(&der)?)
+                Self::of_ed25519(&key, &der)
             }
             RSA_OID => read_rsa(&der),
             EC_OID => {
@@ -177,10 +177,10 @@ impl KeyPair {
             return None;
         }
         let der = Zeroizing::new([ED25519_PKCS8_PREFIX, seed].concat());
-        Self::of_ed25519(&key, write(&der).ok()?).ok()
+        Self::of_ed25519(&key, &der).ok()
     }
 
-    fn of_ed25519(key: &ed25519::SigningKey, pem: SecretText) -> Result<Self, KeyPairError> {
+    fn of_ed25519(key: &ed25519::SigningKey, der: &[u8]) -> Result<Self, KeyPairError> {
         // A public key that was computed from a private key has prime order.
         let public = PublicKey::of_ed25519(key.verifying_key());
         #[cfg(not(feature = "aws-lc-rs"))]
@@ -193,10 +193,18 @@ impl KeyPair {
         .map_err(|_| KeyPairError::Invalid {
             algorithm: "Ed25519",
         })?;
+        Self::of(private, public, der)
+    }
+
+    fn of(
+        private: impl Signer + 'static,
+        public: PublicKey,
+        der: &[u8],
+    ) -> Result<Self, KeyPairError> {
         Ok(Self {
             private: Box::new(private),
             public,
-            pem,
+            pem: pem_block::write_secret(LABEL, der)?,
         })
     }
 }
@@ -256,10 +264,6 @@ const LABEL: &str = "PRIVATE KEY";
 /// An RSA key of 4096 bits has 3,272 bytes of PEM.
 const LONGEST: usize = 8 * 1024;
 
-fn write(der: &[u8]) -> Result<SecretText, KeyPairError> {
-    Ok(pem_block::write_secret(LABEL, der)?)
-}
-
 fn generate_by_aws_lc(algorithm: Algorithm) -> Result<KeyPair, KeyPairError> {
     if matches!(algorithm, Algorithm::Rsa { bits } if !matches!(bits, 2048 | 3072 | 4096)) {
         return Err(KeyPairError::Size { algorithm });
@@ -288,11 +292,7 @@ fn read_rsa(der: &[u8]) -> Result<KeyPair, KeyPairError> {
     let spki = super::public_key::rsa_spki(key.public_key().as_ref());
     let public =
         PublicKey::from_known_spki_der(&spki, &Policy::strict()).map_err(KeyPairError::Public)?;
-    Ok(KeyPair {
-        private: Box::new(key),
-        public,
-        pem: write(der)?,
-    })
+    KeyPair::of(key, public, der)
 }
 
 #[cfg(not(feature = "rsa"))]
@@ -308,11 +308,7 @@ fn read_ecdsa(algorithm: Algorithm, curve: &[u8], der: &[u8]) -> Result<KeyPair,
         .ok_or(KeyPairError::Invalid { algorithm: "ECDSA" })?;
     let public = PublicKey::of_ecdsa(algorithm, curve, key.public_key().as_ref())
         .map_err(KeyPairError::Public)?;
-    Ok(KeyPair {
-        private: Box::new(key),
-        public,
-        pem: write(der)?,
-    })
+    KeyPair::of(key, public, der)
 }
 
 #[cfg(not(feature = "ecdsa"))]
