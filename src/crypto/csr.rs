@@ -230,8 +230,7 @@ impl Csr {
         let mut request = Reader::new(single(&der, SEQUENCE)?);
         let information = request.next()?.raw;
         Self::verify_signature(request, information, &key, policy)?;
-        let pem = pem_block::write(LABEL, &der).into_bytes();
-        Ok((Self::new(pem, der), key))
+        Ok((Self::of(pem, der, policy), key))
     }
 
     /// The key in a request, for messages that do not contain the key separately.

@@ -151,8 +151,7 @@ struct Block<'a> {
 
 impl<'a> Block<'a> {
     fn find(text: &'a [u8], label: &'static str) -> Result<Self, PemError> {
-        let start = find_line(text, b"-----BEGIN ").ok_or(PemError::NoBlock)?;
-        let (before, framed) = text.split_at_checked(start).ok_or(PemError::NoBlock)?;
+        let (before, framed) = split_at_line(text, b"-----BEGIN ").ok_or(PemError::NoBlock)?;
         let (first, body) = split_line(framed);
         let found = boundary(first, b"-----BEGIN ").ok_or(PemError::Framing)?;
         if found != label.as_bytes() {
@@ -161,8 +160,7 @@ impl<'a> Block<'a> {
                 expected: label,
             });
         }
-        let end = find_line(body, b"-----").ok_or(PemError::Framing)?;
-        let (base64, footer) = body.split_at_checked(end).ok_or(PemError::Framing)?;
+        let (base64, footer) = split_at_line(body, b"-----").ok_or(PemError::Framing)?;
         let (last, after) = split_line(footer);
         if boundary(last, b"-----END ") != Some(label.as_bytes()) {
             return Err(PemError::Framing);
@@ -264,13 +262,13 @@ fn boundary<'a>(line: &'a [u8], start: &[u8]) -> Option<&'a [u8]> {
     line.strip_prefix(start)?.strip_suffix(b"-----")
 }
 
-/// The position of the first line that begins with `start`.
-fn find_line(text: &[u8], start: &[u8]) -> Option<usize> {
+/// The text before the first line that begins with `start`, and the rest.
+fn split_at_line<'a>(text: &'a [u8], start: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
     let mut at = 0;
     loop {
-        let rest = text.get(at..)?;
+        let (before, rest) = text.split_at_checked(at)?;
         if rest.starts_with(start) {
-            return Some(at);
+            return Some((before, rest));
         }
         at += rest.iter().position(|byte| *byte == b'\n')? + 1;
     }
