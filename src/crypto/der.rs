@@ -16,6 +16,8 @@ pub(super) const SET: u8 = 0x31;
 pub(super) const CONTEXT_PRIMITIVE_0: u8 = 0x80;
 pub(super) const CONTEXT_0: u8 = 0xa0;
 pub(super) const CONTEXT_3: u8 = 0xa3;
+/// A whole `NULL`: its tag and its length.
+pub(super) const NULL: &[u8] = &[5, 0];
 
 /// A fault of a DER encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -73,6 +75,16 @@ pub(super) fn single(input: &[u8], tag: u8) -> Result<&[u8], DerError> {
     let content = reader.expect(tag)?;
     reader.end()?;
     Ok(content)
+}
+
+/// The numbers in the only element in `input`, a sequence of two non-negative integers:
+/// an `RSAPublicKey` (RFC 8017 appendix A.1.1) or an `ECDSA-Sig-Value` (RFC 3279 section
+/// 2.2.3).
+pub(super) fn two_numbers(input: &[u8]) -> Result<[&[u8]; 2], DerError> {
+    let mut numbers = Reader::new(single(input, SEQUENCE)?);
+    let both = [numbers.unsigned()?, numbers.unsigned()?];
+    numbers.end()?;
+    Ok(both)
 }
 
 /// Reads elements one after another, with lengths in their shortest form.
@@ -147,13 +159,8 @@ impl<'a> Reader<'a> {
     /// The magnitude of a non-negative `INTEGER`, without the sign byte.
     pub(super) fn unsigned(&mut self) -> Result<&'a [u8], DerError> {
         match self.expect(INTEGER)? {
-            [] => Err(DerError::Content),
-            [0, rest @ ..] => match rest.first() {
-                Some(byte) if byte & 0x80 == 0 => Err(DerError::Content),
-                _ => Ok(rest),
-            },
-            [first, ..] if first & 0x80 != 0 => Err(DerError::Content),
-            magnitude => Ok(magnitude),
+            [] | [0x80..=0xff, ..] | [0, 0..=0x7f, ..] => Err(DerError::Content),
+            [0, magnitude @ ..] | magnitude => Ok(magnitude),
         }
     }
 

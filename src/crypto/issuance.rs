@@ -66,8 +66,7 @@ fn verify(spki: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> Opt
     let key = information.bit_string().ok()?;
     let verdict = match kind {
         ED25519_OID => {
-            let identifier = single(SignatureScheme::Ed25519.identifier(), SEQUENCE).ok()?;
-            if algorithm != identifier {
+            if single(SignatureScheme::Ed25519.identifier(), SEQUENCE) != Ok(algorithm) {
                 return None;
             }
             let key = ed25519::VerifyingKey::from_bytes(key.try_into().ok()?).ok()?;
@@ -76,8 +75,7 @@ fn verify(spki: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> Opt
         }
         RSA_OID => rsa(key, algorithm, signed, signature),
         EC_OID => {
-            let curve = identifier.expect(OBJECT_IDENTIFIER).ok()?;
-            let curve = ecdsa_curve(curve)?;
+            let curve = ecdsa_curve(identifier.expect(OBJECT_IDENTIFIER).ok()?)?;
             ecdsa(curve, key, algorithm, signed, signature)
         }
         _ => None,
@@ -104,10 +102,7 @@ fn rsa(key: &[u8], algorithm: &[u8], signed: &[u8], signature: &[u8]) -> Option<
     let [prefix @ .., hash] = identifier.expect(OBJECT_IDENTIFIER).ok()? else {
         return None;
     };
-    if key.len() > RSA_LONGEST {
-        return None;
-    }
-    if RSA_OID.strip_suffix(&[1]) != Some(prefix) {
+    if key.len() > RSA_LONGEST || RSA_OID.strip_suffix(&[1]) != Some(prefix) {
         return None;
     }
     let hash = match hash {

@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use super::{
     Algorithm, DerError, Fingerprint, KeyError, SignatureError, SignatureScheme,
     der::{
-        BIT_STRING, DottedOid, OBJECT_IDENTIFIER, Reader, SEQUENCE, bit_string, element, single,
+        BIT_STRING, DottedOid, NULL, OBJECT_IDENTIFIER, Reader, SEQUENCE, bit_string, element,
+        single, two_numbers,
     },
     ed25519::{self, VerifyingKey},
     pem_block,
@@ -196,7 +197,7 @@ impl PublicKey {
         let oid = identifier.expect(OBJECT_IDENTIFIER)?;
         let parameters = identifier.rest();
         match oid {
-            ED25519_OID => Err(why_not_ed25519(information, parameters)),
+            ED25519_OID => Err(why_not_ed25519(information, parameters)?),
             RSA_OID => Self::read_rsa(information, parameters, admission),
             EC_OID => Self::read_ecdsa(information, parameters),
             _ => Err(KeyError::Algorithm {
@@ -216,10 +217,7 @@ impl PublicKey {
         let key = information.bit_string()?;
         information.end()?;
         // RFC 8017 appendix A.1.1.
-        let mut numbers = Reader::new(single(key, SEQUENCE)?);
-        let modulus = numbers.unsigned()?;
-        let exponent = numbers.unsigned()?;
-        numbers.end()?;
+        let [modulus, exponent] = two_numbers(key)?;
         let found = bits(modulus);
         if !(RSA_SHORTEST..=RSA_LONGEST).contains(&found) {
             return Err(KeyError::RsaModulusBits {
@@ -359,7 +357,6 @@ pub(super) const P384_OID: &[u8] = &[0x2b, 0x81, 0x04, 0, 34];
 pub(super) const P521_OID: &[u8] = &[0x2b, 0x81, 0x04, 0, 35];
 
 const LABEL: &str = "PUBLIC KEY";
-const NULL: &[u8] = &[5, 0];
 const RSA_SHORTEST: usize = 2048;
 const RSA_LONGEST: usize = 4096;
 /// The length of a raw Ed25519 key.
@@ -387,20 +384,17 @@ fn check_length(bytes: &[u8], policy: &Policy) -> Result<(), KeyError> {
     }
 }
 
-fn why_not_ed25519(mut information: Reader<'_>, parameters: &[u8]) -> KeyError {
+fn why_not_ed25519(mut information: Reader<'_>, parameters: &[u8]) -> Result<KeyError, DerError> {
     if !parameters.is_empty() {
-        return KeyError::Parameters {
-            algorithm: "Ed25519",
-        };
+        let algorithm = "Ed25519";
+        return Ok(KeyError::Parameters { algorithm });
     }
-    match information
-        .bit_string()
-        .and_then(|key| information.end().map(|()| key))
-    {
-        Err(error) => error.into(),
-        Ok(key) if key.len() != 32 => KeyError::Ed25519Length { found: key.len() },
-        Ok(_) => DerError::Content.into(),
-    }
+    let key = information.bit_string()?;
+    information.end()?;
+    Ok(match key.len() {
+        RAW_ED25519 => DerError::Content.into(),
+        found => KeyError::Ed25519Length { found },
+    })
 }
 
 fn bits(magnitude: &[u8]) -> usize {

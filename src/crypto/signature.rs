@@ -1,7 +1,6 @@
 //! The forms of signatures, and why a signature is refused.
 
-use super::der::{Reader, SEQUENCE, single};
-use super::{Algorithm, SignatureScheme};
+use super::{Algorithm, SignatureScheme, der::two_numbers};
 
 /// Why a signature does not verify.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -56,23 +55,13 @@ pub(super) enum RsaHash {
 /// Checks the form of a signature, so that the error distinguishes a malformed
 /// signature from a wrong one.
 pub(super) fn check_form(algorithm: Algorithm, signature: &[u8]) -> Result<(), SignatureError> {
-    if let Algorithm::Rsa { bits } = algorithm {
-        let expected = usize::try_from(bits.div_ceil(8)).unwrap_or(usize::MAX);
-        let found = signature.len();
-        return match found == expected {
-            true => Ok(()),
-            false => Err(SignatureError::Length { found, expected }),
-        };
+    let Algorithm::Rsa { bits } = algorithm else {
+        two_numbers(signature).map_err(|_| SignatureError::Encoding)?;
+        return Ok(());
+    };
+    let expected = usize::try_from(bits.div_ceil(8)).unwrap_or(usize::MAX);
+    match signature.len() {
+        found if found == expected => Ok(()),
+        found => Err(SignatureError::Length { found, expected }),
     }
-    ecdsa_numbers(signature)
-        .map(drop)
-        .ok_or(SignatureError::Encoding)
-}
-
-/// The numbers r and s of an `ECDSA-Sig-Value` (RFC 3279 section 2.2.3).
-pub(super) fn ecdsa_numbers(signature: &[u8]) -> Option<[&[u8]; 2]> {
-    let mut numbers = Reader::new(single(signature, SEQUENCE).ok()?);
-    let both = [numbers.unsigned().ok()?, numbers.unsigned().ok()?];
-    numbers.end().ok()?;
-    Some(both)
 }

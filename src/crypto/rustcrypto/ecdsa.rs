@@ -3,10 +3,7 @@
 use p256::ecdsa::signature::hazmat::PrehashVerifier;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
-use crate::crypto::{
-    Algorithm, SignatureScheme,
-    signature::{Verifier, ecdsa_numbers},
-};
+use crate::crypto::{Algorithm, SignatureScheme, der::two_numbers, signature::Verifier};
 
 /// Reads a point of a curve.
 pub(super) fn parse(algorithm: Algorithm, point: &[u8]) -> Option<Box<dyn Verifier>> {
@@ -50,7 +47,7 @@ fn digest(scheme: SignatureScheme, message: &[u8]) -> Option<Vec<u8>> {
 /// The numbers r and s, each with the length of a coordinate.
 fn numbers(signature: &[u8], size: usize) -> Option<Vec<u8>> {
     let mut both = Vec::with_capacity(2 * size);
-    for number in ecdsa_numbers(signature)? {
+    for number in two_numbers(signature).ok()? {
         let padding = size.checked_sub(number.len())?;
         both.extend(core::iter::repeat_n(0, padding));
         both.extend(number);

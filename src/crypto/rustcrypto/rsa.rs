@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256, Sha384, Sha512};
 
 use crate::crypto::{
     SignatureScheme,
-    der::{Reader, SEQUENCE, single},
+    der::{NULL, OBJECT_IDENTIFIER, OCTET_STRING, SEQUENCE, element, two_numbers},
     signature::{RsaHash, Verifier},
 };
 
@@ -24,10 +24,7 @@ pub(super) struct Key {
 impl Key {
     /// Reads an `RSAPublicKey` (RFC 8017 appendix A.1.1).
     pub(super) fn parse(key: &[u8]) -> Option<Self> {
-        let mut numbers = Reader::new(single(key, SEQUENCE).ok()?);
-        let modulus = numbers.unsigned().ok()?;
-        let exponent = numbers.unsigned().ok()?;
-        numbers.end().ok()?;
+        let [modulus, exponent] = two_numbers(key).ok()?;
         let bits = 8 * modulus.len() - usize::try_from(modulus.first()?.leading_zeros()).ok()?;
         if !(SHORTEST..=LONGEST).contains(&bits) || exponent.len() > 5 {
             return None;
@@ -70,13 +67,7 @@ impl Key {
             }
         }
         let bytes = power.retrieve().to_be_bytes();
-        Some(
-            bytes
-                .iter()
-                .copied()
-                .skip_while(|byte| *byte == 0)
-                .collect(),
-        )
+        Some(bytes.into_iter().skip_while(|byte| *byte == 0).collect())
     }
 
     /// EMSA-PKCS1-v1_5 (RFC 8017 section 9.2), without the leading zero.
@@ -86,32 +77,14 @@ impl Key {
             RsaHash::Sha384 => (2, Sha384::digest(message).to_vec()),
             RsaHash::Sha512 => (3, Sha512::digest(message).to_vec()),
         };
-        let length = u8::try_from(digest.len()).unwrap_or(u8::MAX);
         // The DigestInfo: the hash's identifier with NULL, then the digest.
-        let info = [
-            0x30,
-            17 + length,
-            0x30,
-            13,
-            6,
-            9,
-            0x60,
-            0x86,
-            0x48,
-            1,
-            0x65,
-            3,
-            4,
-            2,
-            identifier,
-            5,
-            0,
-            4,
-            length,
-        ];
+        let hash = element(OBJECT_IDENTIFIER, &[SHA_2, &[identifier]]);
+        let algorithm = element(SEQUENCE, &[&hash, NULL]);
+        let digest = element(OCTET_STRING, &[&digest]);
+        let info = element(SEQUENCE, &[&algorithm, &digest]);
         // The key has 256 bytes at least, so the padding is never too short.
-        let padding = self.length.saturating_sub(3 + info.len() + digest.len());
-        [&[1], &*vec![0xff; padding], &[0], &info, &digest].concat()
+        let padding = self.length.saturating_sub(3 + info.len());
+        [&[1], &*vec![0xff; padding], &[0], &info].concat()
     }
 }
 
@@ -132,6 +105,9 @@ fn number(bytes: &[u8]) -> Option<BoxedUint> {
     BoxedUint::from_be_slice(bytes, bits).ok()
 }
 
+/// The identifiers of SHA-256, SHA-384 and SHA-512, without their last arc (RFC 8017
+/// appendix B.1).
+const SHA_2: &[u8] = &[0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2];
 /// The shortest and the longest modulus, and the longest exponent that AWS-LC
 /// accepts, in bits.
 const SHORTEST: usize = 2048;
