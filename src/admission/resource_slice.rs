@@ -1,7 +1,5 @@
 //! The admission rules for resource slices.
 
-use std::collections::BTreeMap;
-
 use super::{AdmissionRule, Denial, hold, may_be_cluster_id};
 use crate::model::{Metadata, Quantity, ResourceSlice, TextMap, names};
 
@@ -13,9 +11,7 @@ use crate::model::{Metadata, Quantity, ResourceSlice, TextMap, names};
 /// [`Denial`].
 pub fn create(new: &ResourceSlice, others: &[&ResourceSlice]) -> Result<(), Denial> {
     formed(new)?;
-    let is = |metadata: &Metadata, label: &str| {
-        metadata.labels.get(label).map(String::as_str) == Some(names::TRUE)
-    };
+    let is = |metadata: &Metadata, label: &str| metadata.label(label) == Some(names::TRUE);
     if is(&new.metadata, names::REPLICATED_LABEL) {
         return Ok(());
     }
@@ -74,30 +70,22 @@ fn unchanged(
 
 /// The rules of the CRD.
 fn formed(new: &ResourceSlice) -> Result<(), Denial> {
-    let is_id = |id: &Option<String>| id.as_deref().is_none_or(is_cluster_id);
     let spec = &new.spec;
-    hold(
-        is_id(&spec.consumer_cluster_id),
-        AdmissionRule::ClusterIdForm,
-        "spec.consumerClusterID",
-    )?;
-    hold(
-        is_id(&spec.provider_cluster_id),
-        AdmissionRule::ClusterIdForm,
-        "spec.providerClusterID",
-    )?;
-    let quantities =
-        |amounts: &BTreeMap<String, Quantity>| amounts.values().all(Quantity::is_well_formed);
-    hold(
-        quantities(&spec.resources),
-        AdmissionRule::QuantityForm,
-        "spec.resources",
-    )?;
-    hold(
-        quantities(&new.status.resources),
-        AdmissionRule::QuantityForm,
-        "status.resources",
-    )
+    for (id, field) in [
+        (&spec.consumer_cluster_id, "spec.consumerClusterID"),
+        (&spec.provider_cluster_id, "spec.providerClusterID"),
+    ] {
+        let is_formed = id.as_deref().is_none_or(is_cluster_id);
+        hold(is_formed, AdmissionRule::ClusterIdForm, field)?;
+    }
+    for (amounts, field) in [
+        (&spec.resources, "spec.resources"),
+        (&new.status.resources, "status.resources"),
+    ] {
+        let are_formed = amounts.values().all(Quantity::is_well_formed);
+        hold(are_formed, AdmissionRule::QuantityForm, field)?;
+    }
+    Ok(())
 }
 
 /// A field that is present must not be empty.
