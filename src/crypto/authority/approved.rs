@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::{Authority, AuthorityError};
 use crate::{
     crypto::{CertificateChain, Csr, Entropy},
-    model::{CertificateSigningRequest, CertificateSigningRequestCondition, Timestamp, names},
+    model::{CertificateSigningRequest, Timestamp, names},
     policy::Policy,
 };
 
@@ -44,19 +44,15 @@ impl Authority {
 }
 
 fn is_to_be_signed(request: &CertificateSigningRequest) -> bool {
-    let (spec, status) = (&request.spec, &request.status);
-    let is = |condition: &CertificateSigningRequestCondition, types: &[&str]| {
-        types.contains(&condition.condition_type.as_str())
-    };
-    let has = |types: &[&str]| status.conditions.iter().any(|it| is(it, types));
+    let spec = &request.spec;
     let is_for_clients = spec.usages.iter().any(|usage| usage == CLIENT_AUTH)
         && spec
             .usages
             .iter()
             .all(|usage| names::CLIENT_USAGES.contains(&usage.as_str()));
-    status.certificate.is_empty()
-        && has(&["Approved"])
-        && !has(&["Denied", "Failed"])
+    request.status.certificate.is_empty()
+        && request.condition(&["Approved"]).is_some()
+        && request.condition(&["Denied", "Failed"]).is_none()
         && spec.signer_name == names::CLIENT_SIGNER
         && is_for_clients
 }

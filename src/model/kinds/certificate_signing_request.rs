@@ -51,3 +51,11 @@ api_types! {
         pub message: String,
     }
 }
+
+impl CertificateSigningRequest {
+    /// The first condition of one of these types.
+    pub(crate) fn condition(&self, types: &[&str]) -> Option<&CertificateSigningRequestCondition> {
+        let mut conditions = self.status.conditions.iter();
+        conditions.find(|it| types.contains(&it.condition_type.as_str()))
+    }
+}

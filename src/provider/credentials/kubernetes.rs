@@ -43,6 +43,9 @@ pub(super) fn ask(
         .and_then(|held| held.signing.as_ref())
         .filter(|attempt| attempt.is_for(request.id));
     let Some(attempt) = recorded else {
+        if let Some(held) = context.held {
+            delete_unanswered(&context.look, held, plan);
+        }
         begin(context, request, 0, plan);
         return Ok(Answer::Pending);
     };
@@ -50,17 +53,14 @@ pub(super) fn ask(
         return Ok(Answer::Denied(reason.clone()));
     }
     let look = context.look;
-    let Some(object) = look
-        .view
-        .find::<CertificateSigningRequest>("", &attempt.name)?
-    else {
+    let there: Option<&CertificateSigningRequest> = look.view.find("", &attempt.name)?;
+    let Some(object) = there else {
         // The request was not created, or Kubernetes deleted it before the provider
         // read its certificate.
         begin(context, request, attempt.attempt, plan);
         return Ok(Answer::Pending);
     };
-    let wanted = object_of(look.peer(), &attempt.name, request);
-    if object.spec != wanted.spec {
+    if object.spec != request.to_kubernetes() {
         if attempt.attempt >= MOST_ATTEMPTS {
             return Err(Error::found_in(object, "spec", LocalFault::Conflict));
         }
@@ -71,7 +71,7 @@ pub(super) fn ask(
         record_denial(context, reason.clone(), plan);
         return Ok(Answer::Denied(reason));
     }
-    if !is_approved(object) {
+    if object.condition(&[APPROVED]).is_none() {
         if object.metadata.deletion_timestamp.is_none() {
             plan.edit(object, approve);
         }
@@ -92,38 +92,26 @@ pub(super) fn ask(
 /// requested lifetime may exist.
 fn begin(context: &HolderContext<'_>, request: &SigningRequest, attempt: u8, plan: &mut Plan<'_>) {
     let look = context.look;
-    let earlier = context
-        .held
-        .and_then(|held| Some((held, held.signing.as_ref()?)));
-    if let Some((held, _)) = earlier.filter(|(_, earlier)| !earlier.is_for(request.id)) {
-        delete_unanswered(&look, held, plan);
-    }
     let name = name_of(&look, request, attempt);
     let until = look.now + request.lifetime;
     let attempt = SigningAttempt::new(request.id, attempt, name.clone(), until);
     plan.records.remember_until(&context.holder, until);
     plan.records
         .held(&context.holder, |held| held.signing = Some(attempt));
-    if look
-        .view
-        .find::<CertificateSigningRequest>("", &name)
-        .is_ok_and(|there| there.is_none())
-    {
+    let there = look.view.find::<CertificateSigningRequest>("", &name);
+    if matches!(there, Ok(None)) {
         plan.create(object_of(look.peer(), &name, request));
     }
 }
 
 /// The CertificateSigningRequest as the provider writes it.
 fn object_of(peer: &ClusterId, name: &str, request: &SigningRequest) -> CertificateSigningRequest {
+    let labels = [
+        (names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
+        (names::MANAGED_BY_LABEL, names::MANAGED_BY_LIQO_AUTH),
+    ];
     CertificateSigningRequest {
-        metadata: Metadata::labelled(
-            name,
-            "",
-            [
-                (names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
-                (names::MANAGED_BY_LABEL, names::MANAGED_BY_LIQO_AUTH),
-            ],
-        ),
+        metadata: Metadata::labelled(name, "", labels),
         spec: request.to_kubernetes(),
         ..CertificateSigningRequest::default()
     }
@@ -142,35 +130,22 @@ fn name_of(look: &Look<'_>, request: &SigningRequest, attempt: u8) -> String {
     format!("{}{end}", names::SIGNING_REQUEST_PREFIX)
 }
 
-fn is_approved(object: &CertificateSigningRequest) -> bool {
-    object
-        .status
-        .conditions
-        .iter()
-        .any(|it| it.condition_type == APPROVED)
-}
-
 /// The reason why the request was denied or failed.
 fn refusal(object: &CertificateSigningRequest) -> Option<String> {
-    let refused = |condition: &&CertificateSigningRequestCondition| {
-        matches!(condition.condition_type.as_str(), "Denied" | "Failed")
-    };
-    let condition = object.status.conditions.iter().find(refused)?;
+    let condition = object.condition(&["Denied", "Failed"])?;
     let reason = [condition.message.as_str(), condition.reason.as_str()];
     let reason = reason.into_iter().find(|reason| !reason.is_empty());
     Some(shortened(reason.unwrap_or(&condition.condition_type)))
 }
 
 fn approve(object: &mut CertificateSigningRequest) {
-    object
-        .status
-        .conditions
-        .push(CertificateSigningRequestCondition {
-            condition_type: APPROVED.to_owned(),
-            status: "True".to_owned(),
-            reason: names::APPROVAL_REASON.to_owned(),
-            message: "The peer's request is verified, and its proof is recorded.".to_owned(),
-        });
+    let conditions = &mut object.status.conditions;
+    conditions.push(CertificateSigningRequestCondition {
+        condition_type: APPROVED.to_owned(),
+        status: "True".to_owned(),
+        reason: names::APPROVAL_REASON.to_owned(),
+        message: "The peer's request is verified, and its proof is recorded.".to_owned(),
+    });
 }
 
 fn record_denial(context: &HolderContext<'_>, reason: String, plan: &mut Plan<'_>) {
@@ -184,14 +159,11 @@ fn record_denial(context: &HolderContext<'_>, reason: String, plan: &mut Plan<'_
 /// Deletes the CertificateSigningRequest of a holder, unless it is answered. A
 /// denial stays in the record.
 pub(crate) fn delete_unanswered(look: &Look<'_>, held: &HeldCredentials, plan: &mut Plan<'_>) {
-    let Some(attempt) = held
-        .signing
-        .as_ref()
-        .filter(|attempt| attempt.denied.is_none())
-    else {
-        return;
-    };
-    delete(look, &attempt.name, false, plan);
+    if let Some(attempt) = &held.signing
+        && attempt.denied.is_none()
+    {
+        delete(look, &attempt.name, false, plan);
+    }
 }
 
 /// Deletes a request that was denied or that failed, so that another one can be

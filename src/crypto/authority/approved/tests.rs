@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     crypto::{ClientCertificateExpectation, KeyPair, SigningKey, Subject},
-    model::{Bytes, CertificateSigningRequestSpec},
+    model::{Bytes, CertificateSigningRequestCondition, CertificateSigningRequestSpec},
 };
 
 const HOUR: Duration = Duration::from_secs(3600);
