@@ -41,13 +41,9 @@ impl Succeeding<'_> {
         if key != pinned.spki_der() {
             return Err(SuccessionFault::OtherKey);
         }
+        let (scheme, message) = (pinned.csr_scheme(), self.message(pinned));
         pinned
-            .verify(
-                pinned.csr_scheme(),
-                &self.message(pinned),
-                signature,
-                policy,
-            )
+            .verify(scheme, &message, signature, policy)
             .map_err(SuccessionFault::Signature)
     }
 }

@@ -101,10 +101,8 @@ impl Transcript {
     pub fn code(&self) -> Code {
         let hash = Sha256::digest(self.text.as_bytes());
         let mut groups = [0; GROUPS];
-        for (group, pair) in groups.iter_mut().zip(hash.as_slice().chunks_exact(2)) {
-            *group = pair
-                .iter()
-                .fold(0, |number, byte| (number << 8) | u16::from(*byte));
+        for (group, pair) in groups.iter_mut().zip(hash.as_chunks().0) {
+            *group = u16::from_be_bytes(*pair);
         }
         Code(groups)
     }

@@ -55,18 +55,13 @@ impl CaBundle {
 /// The bundle without the padding of Liqo: if NUL bytes and white space follow the
 /// content, the bundle ends before the first such NUL.
 pub(crate) fn without_padding(bytes: &[u8]) -> &[u8] {
-    let padding = bytes
+    let is_content = |byte: &u8| *byte != 0 && !byte.is_ascii_whitespace();
+    let tail = bytes
         .iter()
-        .rev()
-        .take_while(|byte| **byte == 0 || byte.is_ascii_whitespace())
-        .count();
-    let tail = bytes.len() - padding;
-    let end = bytes
-        .iter()
-        .skip(tail)
-        .position(|byte| *byte == 0)
-        .map_or(bytes.len(), |at| tail + at);
-    bytes.get(..end).unwrap_or(bytes)
+        .rposition(is_content)
+        .map_or(0, |last| last + 1);
+    let nul = bytes.iter().skip(tail).position(|byte| *byte == 0);
+    nul.and_then(|at| bytes.get(..tail + at)).unwrap_or(bytes)
 }
 
 #[cfg(test)]

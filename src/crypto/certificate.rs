@@ -1,7 +1,5 @@
 //! The content of one certificate (RFC 5280).
 
-use core::fmt;
-
 use x509_parser::{
     extensions::ParsedExtension,
     prelude::{FromDer, X509Certificate, X509Version},
@@ -20,7 +18,13 @@ use crate::{
 };
 
 /// The content of one certificate. Nothing in it is trusted.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Debug)]
+#[debug(
+    "Certificate {{ subject: {:?}, issuer: {:?}, not_after: {not_after:?}, fingerprint: {:?}, .. }}",
+    self.subject(),
+    self.issuer(),
+    self.fingerprint()
+)]
 #[non_exhaustive]
 pub struct Certificate {
     /// The certificate in DER.
@@ -149,18 +153,6 @@ impl Certificate {
         let signature = parts.bit_string().ok()?;
         parts.end().ok()?;
         Some((signed, algorithm, signature))
-    }
-}
-
-impl fmt::Debug for Certificate {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Certificate")
-            .field("subject", &self.subject())
-            .field("issuer", &self.issuer())
-            .field("not_after", &self.not_after)
-            .field("fingerprint", &self.fingerprint())
-            .finish_non_exhaustive()
     }
 }
 

@@ -134,18 +134,14 @@ impl CertificateChain {
     /// The variants of [`CertificateError`] from [`Empty`](CertificateError::Empty)
     /// to [`Unreadable`](CertificateError::Unreadable).
     pub fn from_pem(pem: &[u8], policy: &Policy) -> Result<Self, CertificateError> {
-        let limits = &policy.limits;
-        match pem.len() {
-            0 => return Err(CertificateError::Empty),
-            found if found > limits.certificates => {
-                return Err(CertificateError::TooLong {
-                    found,
-                    limit: limits.certificates,
-                });
-            }
-            _ => {}
+        let (found, limit) = (pem.len(), policy.limits.certificates);
+        if pem.is_empty() {
+            return Err(CertificateError::Empty);
         }
-        let limit = limits.client_chain;
+        if found > limit {
+            return Err(CertificateError::TooLong { found, limit });
+        }
+        let limit = policy.limits.client_chain;
         let mut certificates = Certificate::read_many(pem, policy.forms, limit)?.into_iter();
         let leaf = certificates.next().ok_or(CertificateError::Empty)?;
         Ok(Self {

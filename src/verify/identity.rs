@@ -232,10 +232,8 @@ impl Check<'_> {
                 false => Err(self.wrong(field, PolicyRefusal::NoCaBundle)),
             };
         }
-        let decoded = match &self.auth_params.aws_config {
-            Some(_) => aws::certificate_authority(ca),
-            None => None,
-        };
+        let aws_config = self.auth_params.aws_config.as_ref();
+        let decoded = aws_config.and_then(|_| aws::certificate_authority(ca));
         let bundle = CaBundle::from_pem(decoded.as_deref().unwrap_or(ca), self.policy);
         let wrong = |error| self.wrong(field, PeerMisbehaved::CaBundle(error));
         bundle.map(Some).map_err(wrong)
