@@ -33,10 +33,7 @@ pub(crate) fn tighten(look: &Look<'_>, plan: &mut Plan<'_>) {
 
 /// The condition in the Tenant itself; `Active` if the Tenant has none.
 pub(super) fn said_by(tenant: &Tenant) -> TenantCondition {
-    tenant
-        .spec
-        .tenant_condition
-        .unwrap_or(TenantCondition::Active)
+    tenant.spec.tenant_condition.unwrap_or_default()
 }
 
 /// Sets the recorded condition. If the new condition is milder, the present tokens

@@ -3,7 +3,7 @@
 
 use crate::{
     audit::{Decision, Event},
-    model::{Metadata, Resource, names},
+    model::{Metadata, names},
     provider::{look::Look, observed::Observed, records::Plan},
 };
 
@@ -46,10 +46,8 @@ pub(crate) fn let_tenant_go(look: &Look<'_>, plan: &mut Plan<'_>) {
     }
     match (observed.tenant, observed.unreadable_tenant) {
         (Some(tenant), _) => plan.edit(tenant, |tenant| {
-            tenant
-                .metadata
-                .finalizers
-                .retain(|finalizer| !ours(finalizer));
+            let finalizers = &mut tenant.metadata.finalizers;
+            finalizers.retain(|finalizer| !ours(finalizer));
         }),
         (None, Some(tenant)) => plan.release_unreadable(tenant, names::TENANT_FINALIZER),
         (None, None) => {}
@@ -59,14 +57,10 @@ pub(crate) fn let_tenant_go(look: &Look<'_>, plan: &mut Plan<'_>) {
 }
 
 fn has_rights(observed: &Observed<'_>) -> bool {
-    let in_namespace = observed.role_bindings.iter().map(|it| it.metadata());
-    let cluster_wide = observed
-        .cluster_role_bindings
-        .iter()
-        .map(|it| it.metadata());
-    in_namespace
-        .chain(cluster_wide)
-        .any(|metadata| is_ours(observed, metadata))
+    let mut in_namespace = observed.role_bindings.iter();
+    let mut cluster_wide = observed.cluster_role_bindings.iter();
+    in_namespace.any(|binding| is_ours(observed, &binding.metadata))
+        || cluster_wide.any(|binding| is_ours(observed, &binding.metadata))
 }
 
 fn is_ours(observed: &Observed<'_>, metadata: &Metadata) -> bool {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     crypto::{Answer, BoxError},
-    model::{ClusterId, Quantity, ResourceSlice, Timestamp, names},
+    model::{ClusterId, Quantity, Timestamp, names},
     provider::record::Grant,
 };
 
@@ -89,24 +89,6 @@ pub struct LiqoClasses {
     /// The grant of a slice. The resources that the slice requests replace the
     /// resources here.
     pub defaults: Grant,
-}
-
-impl<'a> SliceRequest<'a> {
-    pub(super) fn new(
-        peer: &'a ClusterId,
-        slice: &'a ResourceSlice,
-        granted: Option<&'a Grant>,
-        now: Timestamp,
-    ) -> Self {
-        Self {
-            peer,
-            slice: &slice.metadata.name,
-            class: &slice.spec.class,
-            resources: &slice.spec.resources,
-            granted,
-            now,
-        }
-    }
 }
 
 pub(super) fn is_liqos_class(class: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use super::{NeedsSliceCredential, SettledSlice, SlicePhase, SliceTerms, policy, status};
 use crate::{
-    error::{Error, Fault, PeerMisbehaved, PolicyRefusal},
+    error::{Error, Fault, PolicyRefusal},
     machine::{Awaited, Holder, Notice},
     model::{Resource, ResourceSlice, Secret, TenantCondition, names},
     provider::{
@@ -317,7 +317,12 @@ impl<'a> SliceLook<'a> {
 
     fn check_names(&self) -> Result<(), Error> {
         verify::slice_names(self.object, &self.expectation(), self.look.policy())?;
-        self.check_origin()
+        // A replica has the label with its origin. `verify::slice_names` also accepts
+        // a slice without the label.
+        let origin = self.object.metadata.label(names::REPLICATION_ORIGIN_LABEL);
+        let (found, peer) = (origin.unwrap_or_default(), self.look.peer().as_str());
+        let field = "metadata.labels[liqo.io/originID]";
+        verify::check_name(found, peer, self.object, field)
     }
 
     fn expectation(&self) -> ResourceSliceExpectation<'_> {
@@ -327,23 +332,6 @@ impl<'a> SliceLook<'a> {
             namespace: Some(&self.certificate.namespace),
             tenant_key: self.terms.and_then(|terms| terms.key.as_ref()),
         }
-    }
-
-    /// Checks that the slice is a replica: a replica has the label with its origin.
-    fn check_origin(&self) -> Result<(), Error> {
-        let labels = &self.object.metadata.labels;
-        if labels.contains_key(names::REPLICATION_ORIGIN_LABEL) {
-            // `verify::slice_names` has compared the value of the label.
-            return Ok(());
-        }
-        Err(Error::found_in(
-            self.object,
-            "metadata.labels[liqo.io/originID]",
-            PeerMisbehaved::NameMismatch {
-                expected: self.look.peer().to_string(),
-                found: String::new(),
-            },
-        ))
     }
 
     /// Checks that no other principal has the slice's user name. Returns false if

@@ -133,7 +133,14 @@ impl SliceLook<'_> {
             Outcome::Granted(grant) => Some(&**grant),
             _ => None,
         });
-        SliceRequest::new(self.look.peer(), self.object, granted, self.look.now)
+        SliceRequest {
+            peer: self.look.peer(),
+            slice: &self.object.metadata.name,
+            class: &self.object.spec.class,
+            resources: &self.object.spec.resources,
+            granted,
+            now: self.look.now,
+        }
     }
 
     /// The status that the slice must have, derived from the record and the peer's

@@ -46,13 +46,6 @@ pub(super) struct Times {
     pub(super) now: Timestamp,
 }
 
-impl Times {
-    fn unrecorded(now: Timestamp) -> Self {
-        let recorded = None;
-        Self { recorded, now }
-    }
-}
-
 /// The status of a slice whose request is refused. This status contains only the
 /// denial, and no other part of the present status.
 pub(super) fn refused(said: &ResourceSliceStatus, now: Timestamp) -> ResourceSliceStatus {
@@ -62,7 +55,8 @@ pub(super) fn refused(said: &ResourceSliceStatus, now: Timestamp) -> ResourceSli
         "ResourceSliceAuthenticationDenied",
         "ResourceSlice authentication denied",
     );
-    set(&mut status, said, what, why, Times::unrecorded(now));
+    let recorded = None;
+    set(&mut status, said, what, why, Times { recorded, now });
     status
 }
 
@@ -110,7 +104,8 @@ pub(super) fn withdraws(said: &ResourceSliceStatus, told: &ResourceSliceStatus) 
 pub(super) fn deny_resources(status: &mut ResourceSliceStatus, now: Timestamp) {
     let said = status.clone();
     let what = (Subject::Resources, Decision::Denied);
-    set(status, &said, what, DENIED, Times::unrecorded(now));
+    let recorded = None;
+    set(status, &said, what, DENIED, Times { recorded, now });
 }
 
 /// Accepts the authentication.
