@@ -165,7 +165,6 @@ impl<'a> Look<'a> {
             }
         };
         let granted = Granted {
-            look: *self,
             tenant,
             verified: &verified,
             context: &context,
@@ -267,20 +266,16 @@ impl<'a> Look<'a> {
             }
             (Phase::NeedsRights(issued), Some(tenant)) => {
                 let context = self.control_plane(tenant, &issued.tenant, &issued.nonce);
-                self.granted(issued, tenant, &context).grant(plan)?;
+                issued.granted(tenant, &context).grant(plan)?;
             }
             (Phase::Authenticated(issued), Some(tenant)) => {
                 self.maintain_peering(issued, tenant, slices, plan)?;
                 keep_on_offer(self, env, plan)?;
             }
             (Phase::Tolerated, Some(tenant)) => rights::tolerate(self, tenant, plan)?,
-            (Phase::Drained, _) => {
-                rights::withdraw(self, plan);
-                self.delete_unanswered(plan);
-            }
+            (Phase::Drained, _) => self.withdraw(plan),
             (Phase::Ending, _) => {
-                rights::withdraw(self, plan);
-                self.delete_unanswered(plan);
+                self.withdraw(plan);
                 rights::let_tenant_go(self, plan);
                 if self.observed.is_known() {
                     plan.records.peer.change(|record| record.offered = None);
@@ -298,27 +293,11 @@ impl<'a> Look<'a> {
         Ok(())
     }
 
-    fn delete_unanswered(&self, plan: &mut Plan<'_>) {
+    /// Withdraws the rights, and the request that is not answered.
+    fn withdraw(&self, plan: &mut Plan<'_>) {
+        rights::withdraw(self, plan);
         if let Some(record) = self.observed.record() {
             delete_unanswered(self, &record.held, plan);
-        }
-    }
-
-    fn granted<'s>(
-        &self,
-        issued: &'s Issued,
-        tenant: &'s Tenant,
-        context: &'s HolderContext<'s>,
-    ) -> Granted<'s>
-    where
-        'a: 's,
-    {
-        Granted {
-            look: *self,
-            tenant,
-            verified: &issued.tenant,
-            context,
-            credential: &issued.credential,
         }
     }
 
@@ -338,7 +317,7 @@ impl<'a> Look<'a> {
             return record_proof(self, tenant, verified, &issued.nonce, chain, plan);
         }
         let context = self.control_plane(tenant, verified, &issued.nonce);
-        let granted = self.granted(issued, tenant, &context);
+        let granted = issued.granted(tenant, &context);
         let is_committed = self.renew_commitment(issued, plan)?;
         granted.restore_finalizer_and_commitment(plan);
         answer_renews(

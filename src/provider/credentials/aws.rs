@@ -122,17 +122,14 @@ pub(super) fn ask(
         Some(identities) => identities.identity(request),
     };
     match answer.map_err(|error| Error::backend(Backend::Credentials, error))? {
-        Answer::Ready(config) => take(context, request, &config, plan),
-        Answer::Pending => {
-            plan.await_for(Awaited::Credential(request.id));
-            Ok(())
-        }
+        Answer::Ready(config) => take(context, request, &config, plan)?,
+        Answer::Pending => plan.await_for(Awaited::Credential(request.id)),
         Answer::Denied(reason) => {
             let reason = shortened(&reason);
             context.refuse(PolicyRefusal::CredentialDenied { reason }, plan);
-            Ok(())
         }
     }
+    Ok(())
 }
 
 fn take(
@@ -146,14 +143,16 @@ fn take(
         Error::new(ApiMisuse::CredentialForm { expected }, None, "")
     })?;
     let (csr, uid, now) = (context.csr, context.uid, context.look.now);
-    plan.records
-        .peer
-        .change(|record| record.remember_key(&context.holder, csr, uid, config));
-    if let Holder::Slice(slice) = &context.holder {
-        plan.records.slice(slice).change(|record| {
-            record.aws.take(csr, uid, config);
-            record.authenticated.get_or_insert(now.unix());
-        });
+    let peer = &mut plan.records.peer;
+    match &context.holder {
+        Holder::ControlPlane => peer.change(|record| record.aws.take(csr, uid, config)),
+        Holder::Slice(slice) => {
+            peer.change(|record| record.aws.take_of_slice(slice, uid, config));
+            plan.records.slice(slice).change(|record| {
+                record.aws.take(csr, uid, config);
+                record.authenticated.get_or_insert(now.unix());
+            });
+        }
     }
     let given = Decision::CredentialGiven {
         request: request.id,

@@ -1,11 +1,11 @@
 //! The issued credential of a peer, and the Identity that carries it.
 
-use super::{Credential, Renewal};
+use super::{Credential, HolderContext, Renewal};
 use crate::{
     assurance::commitment::COMMITMENT_ANNOTATION,
     crypto::Nonce,
-    model::{Identity, IdentitySpec, IdentityType, Metadata, NamespaceName, names},
-    provider::{look::Look, rights::Granted},
+    model::{Identity, IdentitySpec, IdentityType, Metadata, NamespaceName, Tenant, names},
+    provider::{record::Record, rights::Granted},
     verify::VerifiedTenant,
 };
 
@@ -32,9 +32,23 @@ impl Issued {
             tenant: granted.verified.clone(),
             nonce,
             credential: granted.credential.clone(),
-            is_adopted: !granted.look.observed.is_known(),
-            identity: identity(&granted.look, granted),
+            is_adopted: !granted.context.look.observed.is_known(),
+            identity: identity(granted),
             renewal: granted.context.renewal(granted.credential),
+        }
+    }
+
+    /// The objects that the peer gets with this credential.
+    pub(crate) fn granted<'s>(
+        &'s self,
+        tenant: &'s Tenant,
+        context: &'s HolderContext<'s>,
+    ) -> Granted<'s> {
+        Granted {
+            tenant,
+            verified: &self.tenant,
+            context,
+            credential: &self.credential,
         }
     }
 
@@ -49,24 +63,16 @@ impl Issued {
 }
 
 /// The Identity, with the provider's commitment if there is one.
-fn identity(look: &Look<'_>, granted: &Granted<'_>) -> Identity {
+fn identity(granted: &Granted<'_>) -> Identity {
+    let look = &granted.context.look;
     let provider = look.configuration.cluster_id();
-    let commitment = look
-        .observed
-        .record()
-        .and_then(|record| record.proof.as_ref()?.commitment.as_ref())
-        .map(|commitment| commitment.annotation().to_owned());
+    let labels = [(names::REMOTE_CLUSTER_ID_LABEL, provider.as_str())];
+    let commitment = look.observed.record().and_then(Record::commitment);
+    let annotation = |text: &str| (COMMITMENT_ANNOTATION.to_owned(), text.to_owned());
     Identity {
         metadata: Metadata {
-            annotations: commitment
-                .map(|commitment| (COMMITMENT_ANNOTATION.to_owned(), commitment))
-                .into_iter()
-                .collect(),
-            ..Metadata::labelled(
-                names::identity_name(provider),
-                "",
-                [(names::REMOTE_CLUSTER_ID_LABEL, provider.as_str())],
-            )
+            annotations: commitment.map(annotation).into_iter().collect(),
+            ..Metadata::labelled(names::identity_name(provider), "", labels)
         },
         spec: IdentitySpec {
             cluster_id: provider.to_string(),

@@ -9,7 +9,7 @@ use crate::{
     model::{Resource, Tenant, names},
     provider::{
         look::Look,
-        record::{IssuedCertificate, Proof, Record, Verdict},
+        record::{IssuedCertificate, Proof, Record, StoredCommitment, Verdict},
         records::Plan,
     },
     verify::VerifiedTenant,
@@ -42,17 +42,15 @@ pub(crate) fn record_proof(
     // The request counts as approved if no approval is required, or if Liqo has
     // issued its certificate.
     let is_approved = adopted.is_some() || !look.configuration.needs_approval();
-    let verdict = observed
-        .record()
-        .and_then(|record| earlier_verdict(record, key, &csr, tenant))
-        .or_else(|| is_approved.then_some(Verdict::Approved));
+    // A new nonce does not change the verdict.
+    let recorded = observed.proof(verified, &tenant.metadata.uid);
+    let verdict = recorded.and_then(|proof| proof.verdict.clone());
+    let verdict = verdict.or_else(|| is_approved.then_some(Verdict::Approved));
     let pinned = observed.pinned_key().filter(|pinned| *pinned != key);
     let predecessor = pinned.map(PublicKey::fingerprint);
     plan.edit(tenant, |tenant| {
-        let commitment = commitment
-            .as_ref()
-            .map(|commitment| commitment.annotation());
-        set_finalizer_and_commitment(tenant, commitment);
+        let annotation = commitment.as_ref().map(StoredCommitment::annotation);
+        set_finalizer_and_commitment(tenant, annotation);
     });
     let proof = Proof {
         tenant_uid: tenant.metadata.uid.clone(),
@@ -66,13 +64,8 @@ pub(crate) fn record_proof(
         || Record::new(Some(key.clone()), now),
         |record| {
             if let Some(chain) = adopted {
-                let issued = IssuedCertificate::new(
-                    chain,
-                    chain.leaf().fingerprint(),
-                    &verified.csr,
-                    None,
-                    now,
-                );
+                let leaf = chain.leaf().fingerprint();
+                let issued = IssuedCertificate::new(chain, leaf, &verified.csr, None, now);
                 record.remember_until(issued.until());
                 record.held.take(issued);
             }
@@ -93,21 +86,6 @@ pub(crate) fn record_proof(
         plan.tell_upon(id, event(Decision::KeySucceeded { predecessor }));
     }
     Ok(())
-}
-
-/// The earlier verdict on the same key and request in the same Tenant. A new nonce
-/// does not change the verdict.
-fn earlier_verdict(
-    record: &Record,
-    key: &PublicKey,
-    csr: &[u8; 32],
-    tenant: &Tenant,
-) -> Option<Verdict> {
-    let proof = record.proof.as_ref()?;
-    let same = record.public_key.as_ref() == Some(key)
-        && proof.csr == *csr
-        && proof.tenant_uid == tenant.metadata.uid;
-    proof.verdict.clone().filter(|_| same)
 }
 
 /// Sets the finalizer and the commitment annotation on a Tenant. Without a

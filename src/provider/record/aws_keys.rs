@@ -117,14 +117,15 @@ impl AwsKeys {
         !self.superseded.is_empty() || self.of_slices.iter().any(|one| one.slice == slice)
     }
 
-    /// Records that `new` replaces `earlier`.
-    pub(super) fn supersede(&mut self, earlier: Option<&AwsConfig>, new: &AwsConfig) {
-        self.superseded.extend(earlier.map(AccessKey::of));
-        self.in_use(&new.aws_access_key_id);
+    /// Records that the control plane has this key, until the key is deleted.
+    pub(crate) fn take(&mut self, csr: &Csr, uid: &str, config: &AwsConfig) {
+        let earlier = self.held.take(csr, uid, config);
+        self.superseded.extend(earlier.as_ref().map(AccessKey::of));
+        self.in_use(&config.aws_access_key_id);
     }
 
     /// Records that a slice has this key, until the key is deleted.
-    pub(super) fn take_of_slice(&mut self, slice: &str, uid: &str, config: &AwsConfig) {
+    pub(crate) fn take_of_slice(&mut self, slice: &str, uid: &str, config: &AwsConfig) {
         let earlier = self.of_slices.extract_if(.., |one| one.slice == slice);
         self.superseded.extend(earlier.map(|one| one.key));
         let key = AccessKey::of(config);

@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use super::{HeldCredentials, SigningRate, aws_keys::AwsKeys};
 use crate::{
     assurance::key_and_signature::KeyAndSignature,
-    crypto::{Csr, Fingerprint, Nonce, PublicKey},
+    crypto::{Fingerprint, Nonce, PublicKey},
     error::Error,
     machine::{
-        Holder, record_bytes,
+        record_bytes,
         sealed::{self, Opened, PROVIDER_RECORD, Seal},
     },
-    model::{AwsConfig, Bytes, ClusterId, Secret, TenantCondition, Timestamp, sparse},
+    model::{Bytes, ClusterId, Secret, TenantCondition, Timestamp, sparse},
 };
 
 sparse! {
@@ -201,21 +201,9 @@ impl Record {
         self.certificates_until = self.certificates_until.max(Some(until.unix()));
     }
 
-    /// Records that a holder has this access key, until the key is deleted.
-    pub(crate) fn remember_key(
-        &mut self,
-        holder: &Holder,
-        csr: &Csr,
-        uid: &str,
-        config: &AwsConfig,
-    ) {
-        match holder {
-            Holder::ControlPlane => {
-                let earlier = self.aws.held.take(csr, uid, config);
-                self.aws.supersede(earlier.as_ref(), config);
-            }
-            Holder::Slice(slice) => self.aws.take_of_slice(slice, uid, config),
-        }
+    /// The annotation with the commitment for the recorded proof.
+    pub(crate) fn commitment(&self) -> Option<&str> {
+        Some(self.proof.as_ref()?.commitment.as_ref()?.annotation())
     }
 
     /// The time from which the record is no longer needed. Then all certificates and

@@ -11,7 +11,6 @@ use crate::{
     provider::{
         credentials::{Credential, HolderContext},
         handshake::set_finalizer_and_commitment,
-        look::Look,
         observed::Observed,
         records::Plan,
     },
@@ -21,7 +20,6 @@ use crate::{
 /// The objects that a peer gets with its credential: the bindings, the Secret in
 /// which Liqo keeps the certificate, and the Tenant's status.
 pub(crate) struct Granted<'a> {
-    pub(crate) look: Look<'a>,
     pub(crate) tenant: &'a Tenant,
     pub(crate) verified: &'a VerifiedTenant,
     pub(crate) context: &'a HolderContext<'a>,
@@ -36,14 +34,14 @@ impl Granted<'_> {
     pub(crate) fn grant(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
         let missing = self.missing_bindings()?;
         if !missing.is_empty() {
-            let granted = Event::new(self.look.peer(), Decision::RightsGranted);
+            let granted = Event::new(self.context.look.peer(), Decision::RightsGranted);
             let key = self.verified.public_key.fingerprint();
             plan.tell(granted.about(self.tenant.id()).by_key(key));
         }
         for binding in missing {
             plan.create(binding);
         }
-        if self.look.observed.is_known() {
+        if self.context.look.observed.is_known() {
             self.context.store_certificate(self.credential, plan);
         }
         self.restore_finalizer_and_commitment(plan);
@@ -55,41 +53,36 @@ impl Granted<'_> {
     pub(crate) fn is_complete(&self) -> Result<bool, Error> {
         let mut told = self.tenant.status.clone();
         self.fill(&mut told);
-        let is_stored =
-            !self.look.observed.is_known() || self.context.is_certificate_stored(self.credential);
+        let is_stored = !self.context.look.observed.is_known()
+            || self.context.is_certificate_stored(self.credential);
         Ok(is_stored && told == self.tenant.status && self.missing_bindings()?.is_empty())
     }
 
     /// The `authParams` of the Tenant's status.
     pub(crate) fn auth_params(&self) -> AuthParams {
-        let address = self.look.address(self.verified.proxy_url.as_ref());
+        let address = self.context.look.address(self.verified.proxy_url.as_ref());
         self.credential.added_to(address)
     }
 
     /// Restores the finalizer and the commitment annotation on the Tenant.
     pub(crate) fn restore_finalizer_and_commitment(&self, plan: &mut Plan<'_>) {
-        let Some(record) = self.look.observed.record() else {
+        let Some(record) = self.context.look.observed.record() else {
             return;
         };
-        let proof = record.proof.as_ref();
-        let commitment = proof.and_then(|proof| proof.commitment.as_ref());
         plan.edit(self.tenant, |tenant| {
-            set_finalizer_and_commitment(
-                tenant,
-                commitment.map(|commitment| commitment.annotation()),
-            );
+            set_finalizer_and_commitment(tenant, record.commitment());
         });
     }
 
     fn fill(&self, status: &mut TenantStatus) {
-        let address = self.look.address(self.verified.proxy_url.as_ref());
+        let address = self.context.look.address(self.verified.proxy_url.as_ref());
         let present = status.auth_params.as_ref();
         status.auth_params = Some(self.credential.in_place_of(present, address));
-        status.tenant_namespace = self.look.observed.namespace_name();
+        status.tenant_namespace = self.context.look.observed.namespace_name();
     }
 
     fn missing_bindings(&self) -> Result<Vec<Object>, Error> {
-        let observed = self.look.observed;
+        let observed = self.context.look.observed;
         let mut bindings = Vec::new();
         for role in &observed.control_plane_roles {
             let wanted = self.role_binding(role);
@@ -101,8 +94,8 @@ impl Granted<'_> {
     }
 
     fn role_binding(&self, role: &ClusterRole) -> RoleBinding {
-        let peer = self.look.peer();
-        let namespace = self.look.observed.namespace_name();
+        let peer = self.context.look.peer();
+        let namespace = self.context.look.observed.namespace_name();
         // Kubernetes does not allow an owner in another namespace.
         let owned =
             self.tenant.metadata.namespace == namespace && !self.tenant.metadata.uid.is_empty();
@@ -124,12 +117,9 @@ impl Granted<'_> {
 pub(super) fn missing_cluster_wide(observed: &Observed<'_>) -> Result<Vec<Object>, Error> {
     let mut bindings = Vec::new();
     for role in &observed.cluster_wide_roles {
+        let name = names::cluster_role_binding(&role.metadata.name, &observed.peer);
         let wanted = ClusterRoleBinding {
-            metadata: metadata(
-                names::cluster_role_binding(&role.metadata.name, &observed.peer),
-                String::new(),
-                &observed.peer,
-            ),
+            metadata: metadata(name, String::new(), &observed.peer),
             role_ref: RoleRef::cluster_role(&role.metadata.name),
             subjects: vec![RbacSubject::group(observed.peer.as_str())],
         };
@@ -150,17 +140,11 @@ fn metadata(name: String, namespace: String, peer: &ClusterId) -> Metadata {
 /// The notices about missing ClusterRoles.
 pub(crate) fn notices(observed: &Observed<'_>) -> Vec<Notice> {
     [
-        (
-            names::CONTROL_PLANE_ROLE,
-            observed.control_plane_roles.is_empty(),
-        ),
-        (
-            names::CLUSTER_WIDE_ROLE,
-            observed.cluster_wide_roles.is_empty(),
-        ),
+        (names::CONTROL_PLANE_ROLE, &observed.control_plane_roles),
+        (names::CLUSTER_WIDE_ROLE, &observed.cluster_wide_roles),
     ]
     .into_iter()
-    .filter(|(_, missing)| *missing)
+    .filter(|(_, roles)| roles.is_empty())
     .map(|(label_value, _)| Notice::NoClusterRole { label_value })
     .collect()
 }
