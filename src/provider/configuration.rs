@@ -161,7 +161,16 @@ impl ProviderConfig {
     /// A builder with this configuration and the record key that
     /// [`record_key`](Self::record_key) names. Set the backends on the builder.
     pub fn builder(self, record_key: RecordKey) -> ProviderBuilder {
-        ProviderBuilder::new(self, record_key)
+        ProviderBuilder(Configuration {
+            settings: self,
+            record_key,
+            key: None,
+            signer: None,
+            aws: None,
+            principals: Arc::new(NotSet),
+            slice_policy: Arc::new(LiqoClasses::default()),
+            approver: None,
+        })
     }
 }
 
@@ -235,19 +244,6 @@ impl Endpoint {
 }
 
 impl ProviderBuilder {
-    pub(super) fn new(settings: ProviderConfig, record_key: RecordKey) -> Self {
-        Self(Configuration {
-            settings,
-            record_key,
-            key: None,
-            signer: None,
-            aws: None,
-            principals: Arc::new(NotSet),
-            slice_policy: Arc::new(LiqoClasses::default()),
-            approver: None,
-        })
-    }
-
     /// Changes the configuration's data: policies, lifetimes, the namespace, single
     /// peers.
     #[must_use]

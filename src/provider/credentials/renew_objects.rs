@@ -56,10 +56,9 @@ pub(crate) fn answer_renews(
     slice: &dyn Fn(&str) -> Option<AuthParams>,
     plan: &mut Plan<'_>,
 ) {
-    let answering = Answering { look, verified };
     for renew in &look.observed.renews {
         let holder = holder_of(renew);
-        if let Err(error) = answering.verify(renew, &holder) {
+        if let Err(error) = check(renew, &holder, look, verified) {
             plan.refuse_at(renew.id(), error);
             continue;
         }
@@ -92,51 +91,44 @@ fn holder_of(renew: &Renew) -> Holder {
     }
 }
 
-struct Answering<'a> {
-    look: &'a Look<'a>,
-    verified: &'a VerifiedTenant,
-}
-
-impl Answering<'_> {
-    /// Repeats the checks of the first request: the names, the pinned key, and the
-    /// subject and the key of the request.
-    fn verify(&self, renew: &Renew, holder: &Holder) -> Result<(), Error> {
-        let id = renew.id();
-        let identity = holder.identity_name(self.look.configuration.cluster_id());
-        verify::check_name(&renew.metadata.name, &identity, renew, "metadata.name")?;
-        verify::check_name(
-            &renew.spec.consumer_cluster_id,
-            self.look.peer().as_str(),
-            renew,
-            "spec.consumerClusterID",
-        )?;
-        let policy = self.look.policy();
-        let pinned = &self.verified.public_key;
-        let key = renew.spec.public_key.as_slice();
-        // Liqo 1.0.2 to 1.1 write the key in DER.
-        if !key.is_empty() && key != pinned.spki_der() {
-            let at = |fault| Error::new(fault, Some(id.clone()), "spec.publicKey");
-            verify::pinned_key(key, pinned, policy).map_err(at)?;
-        }
-        let pem = renew.spec.csr.as_slice();
-        let proven = self.verified.csr.digest();
-        let is_proven = renew.spec.identity_type == IdentityType::ControlPlane
-            && Csr::recognize(pem, &proven, policy).is_some();
-        if !pem.is_empty() && !is_proven {
-            let verified = Csr::verify(pem, &holder.subject(self.look.peer()), pinned, policy);
-            verified
-                .or_else(|error| match renew.spec.identity_type {
-                    // Liqo before 1.1 puts the provider's ID into the subject. That
-                    // is harmless, since this request is never signed.
-                    IdentityType::ControlPlane => {
-                        let provider = self.look.configuration.cluster_id();
-                        Csr::verify(pem, &Subject::control_plane(provider), pinned, policy)
-                            .map_err(|_| error)
-                    }
-                    IdentityType::ResourceSlice => Err(error),
-                })
-                .map_err(|error| Error::new(PeerMisbehaved::Csr(error), Some(id), "spec.csr"))?;
-        }
-        Ok(())
+/// Repeats the checks of the first request: the names, the pinned key, and the
+/// subject and the key of the request.
+fn check(
+    renew: &Renew,
+    holder: &Holder,
+    look: &Look<'_>,
+    verified: &VerifiedTenant,
+) -> Result<(), Error> {
+    let identity = holder.identity_name(look.configuration.cluster_id());
+    verify::check_name(&renew.metadata.name, &identity, renew, "metadata.name")?;
+    let (consumer, peer) = (&renew.spec.consumer_cluster_id, look.peer());
+    verify::check_name(consumer, peer.as_str(), renew, "spec.consumerClusterID")?;
+    let policy = look.policy();
+    let pinned = &verified.public_key;
+    let key = renew.spec.public_key.as_slice();
+    // Liqo 1.0.2 to 1.1 write the key in DER.
+    if !key.is_empty() && key != pinned.spki_der() {
+        let at = |fault| Error::found_in(renew, "spec.publicKey", fault);
+        verify::pinned_key(key, pinned, policy).map_err(at)?;
     }
+    let pem = renew.spec.csr.as_slice();
+    let proven = verified.csr.digest();
+    let is_proven = renew.spec.identity_type == IdentityType::ControlPlane
+        && Csr::recognize(pem, &proven, policy).is_some();
+    if !pem.is_empty() && !is_proven {
+        let verified = Csr::verify(pem, &holder.subject(look.peer()), pinned, policy);
+        verified
+            .or_else(|error| match renew.spec.identity_type {
+                // Liqo before 1.1 puts the provider's ID into the subject. That
+                // is harmless, since this request is never signed.
+                IdentityType::ControlPlane => {
+                    let provider = look.configuration.cluster_id();
+                    Csr::verify(pem, &Subject::control_plane(provider), pinned, policy)
+                        .map_err(|_| error)
+                }
+                IdentityType::ResourceSlice => Err(error),
+            })
+            .map_err(|error| Error::found_in(renew, "spec.csr", PeerMisbehaved::Csr(error)))?;
+    }
+    Ok(())
 }

@@ -166,9 +166,8 @@ impl Record {
 
     /// Whether this nonce is the offered one.
     pub(crate) fn offers(&self, nonce: &Nonce) -> bool {
-        self.offered
-            .as_ref()
-            .is_some_and(|offer| offer.mark.is_of(nonce))
+        let offered = self.offered.as_ref();
+        offered.is_some_and(|offer| offer.mark.digest.as_slice() == nonce.bytes_digest())
     }
 
     pub(crate) fn has_used(&self, nonce: &Nonce) -> bool {
@@ -236,10 +235,6 @@ impl NonceMark {
             digest: Bytes::from(nonce.bytes_digest().as_slice()),
             until: nonce.structured().map(|nonce| nonce.expires().unix()),
         }
-    }
-
-    fn is_of(&self, nonce: &Nonce) -> bool {
-        self.digest.as_slice() == nonce.bytes_digest()
     }
 }
 

@@ -148,12 +148,9 @@ impl SliceRecord {
         let key = verified.public_key.fingerprint();
         let same_replica = self.uid == slice.metadata.uid;
         let same_request = same_replica && self.csr.as_ref() == Some(&csr);
-        if !same_replica {
-            if let Some(issued) = &self.held.issued {
-                self.certificates_until = self.certificates_until.max(Some(issued.until().unix()));
-            }
-            // The certificate of another replica does not belong to this one.
-            self.held.issued = None;
+        // The certificate of another replica does not belong to this one.
+        if !same_replica && let Some(issued) = self.held.issued.take() {
+            self.remember_until(issued.until());
         }
         if !same_replica || self.drained {
             self.decided = None;

@@ -176,27 +176,19 @@ impl<'a> Slices<'a> {
     /// The status of each slice.
     pub(crate) fn into_status(self) -> Vec<SliceStatus> {
         let namespace = self.look.observed.namespace_name();
-        let unreadable = self.unreadable.into_iter().map(|unreadable| SliceStatus {
-            slice: unreadable.id.clone(),
-            phase: SlicePhase::Refused(unreadable.error()),
+        let unreadable = self.unreadable.into_iter();
+        let unreadable = unreadable.map(|it| (it.id.clone(), SlicePhase::Refused(it.error())));
+        let present = self.present.into_iter();
+        let present = present.map(|(slice, phase)| (slice.object.id(), phase));
+        let left = self.left_behind.into_iter().map(|left| {
+            let slice = ObjectRef::new(Kind::ResourceSlice, &namespace, &left.record.slice);
+            (slice, SlicePhase::LeftBehind)
         });
-        let present = self.present.into_iter().map(|(slice, phase)| SliceStatus {
-            slice: slice.object.id(),
-            phase,
-        });
-        let left = self.left_behind.into_iter().map(|left| SliceStatus {
-            slice: ObjectRef::new(Kind::ResourceSlice, &namespace, &left.record.slice),
-            phase: SlicePhase::LeftBehind,
-        });
-        let broken = self.broken.into_iter().map(|(slice, error)| SliceStatus {
-            slice,
-            phase: SlicePhase::Refused(error),
-        });
-        unreadable
-            .chain(present)
-            .chain(left)
-            .chain(broken)
-            .collect()
+        let broken = self.broken.into_iter();
+        let broken = broken.map(|(slice, error)| (slice, SlicePhase::Refused(error)));
+        let slices = unreadable.chain(present).chain(left).chain(broken);
+        let status = |(slice, phase)| SliceStatus { slice, phase };
+        slices.map(status).collect()
     }
 }
 
