@@ -49,18 +49,15 @@ impl Machine for Consumer {
     /// A replica of a resource slice or of a Renew belongs to another cluster. The
     /// replica concerns this cluster only as a provider.
     fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns {
-        let is_replica = object
-            .any_metadata()
-            .labels
-            .contains_key(names::REPLICATED_LABEL);
-        match object.key().0 {
-            Kind::Namespace | Kind::Secret | Kind::Identity => {
-                mirror.concerns(object).without(self.cluster_id())
-            }
-            Kind::ResourceSlice | Kind::Renew if !is_replica => {
-                mirror.concerns(object).without(self.cluster_id())
-            }
-            _ => Concerns::Nobody,
+        let labels = &object.any_metadata().labels;
+        let is_ours = match object.key().0 {
+            Kind::Namespace | Kind::Secret | Kind::Identity => true,
+            Kind::ResourceSlice | Kind::Renew => !labels.contains_key(names::REPLICATED_LABEL),
+            _ => false,
+        };
+        match is_ours {
+            true => mirror.concerns(object).without(self.cluster_id()),
+            false => Concerns::Nobody,
         }
     }
 

@@ -98,11 +98,7 @@ pub(super) fn name(peer: &ClusterId) -> String {
 
 impl Record {
     pub(super) fn read(secret: &Secret) -> Result<Self, Error> {
-        let text = secret
-            .data
-            .get(RECORD_FIELD)
-            .map(|text| text.expose())
-            .unwrap_or_default();
+        let text = secret.get(RECORD_FIELD).unwrap_or_default();
         Self::parse(text).ok_or_else(|| {
             let reason = "the content is not a record of this library".to_owned();
             Error::found_in(secret, "data.record", LocalFault::Unreadable { reason })

@@ -1,10 +1,12 @@
 //! The transcript of the exchange with a provider, for comparison by the
 //! administrators of both clusters.
 
+use std::sync::Arc;
+
 use crate::{
     assurance::transcript::{Agreement, Transcript},
     consumer::{Consumer, observed::Observed},
-    crypto::{CertificateChain, Nonce},
+    crypto::{CertificateChain, Nonce, SigningKey},
     error::{Error, PeerMisbehaved},
     machine::View,
     policy::Policy,
@@ -33,14 +35,11 @@ impl Consumer {
         };
         let certificate = identity.spec.auth_params.signed_crt.as_slice();
         let held = CertificateChain::from_pem(certificate, policy).ok();
-        let key = match keys.predecessor {
-            Some(key)
-                if held.is_some_and(|held| held.leaf().spki_der == key.public_key().spki_der()) =>
-            {
-                key
-            }
-            _ => keys.current,
+        let is_held = |key: &Arc<dyn SigningKey>| {
+            let spki = key.public_key().spki_der();
+            held.is_some_and(|held| held.leaf().spki_der == spki)
         };
+        let key = keys.predecessor.filter(is_held).unwrap_or(keys.current);
         Ok(Some(Transcript::of(&Agreement {
             provider: peer,
             consumer: self.0.cluster_id(),
@@ -65,7 +64,6 @@ fn agreed_nonce(observed: &Observed<'_>, policy: &Policy) -> Result<Option<Nonce
     let Some((secret, text)) = observed.nonce_text() else {
         return Ok(None);
     };
-    let nonce = Nonce::parse(text, policy)
-        .map_err(|error| Error::found_in(secret, "data.nonce", PeerMisbehaved::NonceForm(error)))?;
-    Ok(Some(nonce))
+    let at = |error| Error::found_in(secret, "data.nonce", PeerMisbehaved::NonceForm(error));
+    Nonce::parse(text, policy).map(Some).map_err(at)
 }

@@ -7,10 +7,7 @@ use crate::{
     crypto::CertificateError,
     error::{Error, Fault, PeerMisbehaved},
     machine::Awaited,
-    model::{
-        AuthParams, Identity, IdentitySpec, IdentityType, OwnerReference, Resource, Timestamp,
-        names,
-    },
+    model::{AuthParams, Identity, IdentityType, OwnerReference, Resource, Timestamp, names},
 };
 
 /// A verified offer of the provider. The next step creates the Identity from it, or
@@ -60,20 +57,15 @@ impl HolderContext<'_> {
         let metadata = &mut wanted.metadata;
         metadata.name = names::resource_slice_identity_name(&slice.metadata.name);
         metadata.namespace.clone_from(&slice.metadata.namespace);
+        let name = slice.metadata.name.clone();
         metadata.labels.extend([
             (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), peer.clone()),
-            (
-                names::RESOURCE_SLICE_NAME_LABEL.to_owned(),
-                slice.metadata.name.clone(),
-            ),
+            (names::RESOURCE_SLICE_NAME_LABEL.to_owned(), name),
         ]);
         set_controller(metadata, OwnerReference::controller(slice));
-        wanted.spec = IdentitySpec {
-            cluster_id: peer,
-            identity_type: IdentityType::ResourceSlice,
-            auth_params: auth_params.clone(),
-            namespace: None,
-        };
+        wanted.spec.cluster_id = peer;
+        wanted.spec.identity_type = IdentityType::ResourceSlice;
+        wanted.spec.namespace = None;
         wanted
     }
 }

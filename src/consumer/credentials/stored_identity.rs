@@ -75,12 +75,7 @@ impl HolderContext<'_> {
                 plan.refuse(error.clone());
             }
         }
-        let StoredIdentity {
-            accepted,
-            renewal,
-            offer,
-            ..
-        } = stored;
+        let (accepted, renewal, offer) = (&stored.accepted, &stored.renewal, &stored.offer);
         self.maintain_renew(identity, accepted, renewal, offer, plan)?;
         self.say(identity, stored, plan);
         Ok(())
@@ -102,10 +97,8 @@ impl HolderContext<'_> {
 
     /// The notice for the renewal, if a person has to act.
     pub(crate) fn renewal_notice(&self, stored: &StoredIdentity) -> Option<Notice> {
-        let (identity, until) = (
-            self.identity?.id(),
-            stored.accepted.identity.credentials.valid_until()?,
-        );
+        let identity = self.identity?.id();
+        let until = stored.accepted.identity.credentials.valid_until()?;
         match &stored.renewal {
             Renewal::Due if self.is_by_hand() => Some(Notice::CertificateDue { identity, until }),
             Renewal::PeerCannot(error) => Some(Notice::CannotRenew {

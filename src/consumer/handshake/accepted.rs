@@ -116,19 +116,15 @@ impl AcceptedIdentity {
     /// certificate and another user's credentials may not replace it.
     pub(crate) fn compare(&self, held: &Self) -> Result<Comparison, (Fault, &'static str)> {
         let other = |field| (PeerMisbehaved::OtherCredentials.into(), field);
-        let same_endpoint = self.identity.pins == held.identity.pins;
         match (&self.identity.credentials, &held.identity.credentials) {
             (Credentials::Certificate(new), Credentials::Certificate(old)) => {
                 let (new, old) = (new.leaf(), old.leaf());
-                if new.der == old.der {
-                    return Ok(if same_endpoint {
-                        Comparison::Same
-                    } else {
-                        Comparison::Newer
-                    });
+                let is_same = new.der == old.der;
+                if is_same && self.identity.pins == held.identity.pins {
+                    return Ok(Comparison::Same);
                 }
                 let follows = held.awaits_new_key && !self.awaits_new_key;
-                if follows || new.not_after > old.not_after {
+                if is_same || follows || new.not_after > old.not_after {
                     return Ok(Comparison::Newer);
                 }
                 let fault = Precondition::NotNewer {

@@ -28,7 +28,7 @@ use super::{
     record::Plan,
 };
 use crate::{
-    crypto::{Csr, SigningKey},
+    crypto::SigningKey,
     error::{Error, LocalFault, PolicyRefusal, shortened},
     machine::{Awaited, Notice, replication},
     model::{
@@ -110,9 +110,8 @@ impl<'a> Look<'a> {
             self.check_requested(slice)?;
             return Ok(SlicePhase::NeedsRequest);
         }
-        let decision = slice
-            .status
-            .condition(ResourceSliceConditionType::Authentication);
+        let status = &slice.status;
+        let decision = status.condition(ResourceSliceConditionType::Authentication);
         if let Some(decision) = decision
             && decision.status == ResourceSliceConditionStatus::Denied
         {
@@ -128,11 +127,7 @@ impl<'a> Look<'a> {
             return Ok(SlicePhase::AwaitsControlPlane);
         }
         let stored = context.identity.map(|identity| &identity.spec.auth_params);
-        let own = slice
-            .status
-            .auth_params
-            .as_ref()
-            .filter(|_| decision.is_some());
+        let own = status.auth_params.as_ref().filter(|_| decision.is_some());
         let own = || own.map(|given| (given, slice.id()));
         // The provider writes a renewed certificate to the slice and to the Renew,
         // one after the other.
@@ -160,12 +155,8 @@ impl<'a> Look<'a> {
         if let Some(control_plane) = control_plane {
             return control_plane.key.clone();
         }
-        let is_by = |key: &dyn SigningKey| {
-            let (pem, subject) = (slice.spec.csr.as_slice(), self.slice_subject(slice));
-            Csr::verify(pem, &subject, key.public_key(), self.policy()).is_ok()
-        };
         match &keys.predecessor {
-            Some(predecessor) if is_by(&**predecessor) => predecessor.clone(),
+            Some(predecessor) if self.has_request_by(slice, &**predecessor) => predecessor.clone(),
             _ => keys.current.clone(),
         }
     }

@@ -81,10 +81,8 @@ pub enum ResourcesDecision {
 
 impl ResourcesDecision {
     pub(super) fn of(slice: &ResourceSlice) -> Self {
-        let condition = slice
-            .status
-            .condition(ResourceSliceConditionType::Resources);
-        match condition {
+        let status = &slice.status;
+        match status.condition(ResourceSliceConditionType::Resources) {
             None => Self::Undecided,
             Some(condition) if condition.status == ResourceSliceConditionStatus::Denied => {
                 Self::Denied {
@@ -92,7 +90,7 @@ impl ResourcesDecision {
                     message: condition.message.clone(),
                 }
             }
-            Some(_) => Self::Granted(slice.status.resources.clone()),
+            Some(_) => Self::Granted(status.resources.clone()),
         }
     }
 }

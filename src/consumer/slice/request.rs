@@ -184,16 +184,17 @@ impl Look<'_> {
     }
 
     pub(super) fn is_complete(&self, slice: &ResourceSlice, key: &dyn SigningKey) -> bool {
-        let spec = &slice.spec;
-        let subject = self.slice_subject(slice);
-        let policy = self.policy();
-        spec.consumer_cluster_id.is_some()
-            && spec.provider_cluster_id.is_some()
-            && Csr::verify(spec.csr.as_slice(), &subject, key.public_key(), policy).is_ok()
+        slice.spec.consumer_cluster_id.is_some()
+            && slice.spec.provider_cluster_id.is_some()
+            && self.has_request_by(slice, key)
     }
 
-    pub(super) fn slice_subject(&self, slice: &ResourceSlice) -> Subject {
-        Subject::resource_slice(&slice.metadata.name, self.configuration.cluster_id())
+    /// Whether the slice has a valid request of this key for the slice's subject.
+    pub(super) fn has_request_by(&self, slice: &ResourceSlice, key: &dyn SigningKey) -> bool {
+        let own = self.configuration.cluster_id();
+        let subject = Subject::resource_slice(&slice.metadata.name, own);
+        let (pem, key) = (slice.spec.csr.as_slice(), key.public_key());
+        Csr::verify(pem, &subject, key, self.policy()).is_ok()
     }
 
     /// The slice's certificate request, or a new one. `None` if the key has not
