@@ -103,7 +103,18 @@ impl fmt::Display for Failure {
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
-        Self::new(Code::Internal, format!("{error:#}"))
+        let mut message = String::new();
+        for cause in error.chain().map(ToString::to_string) {
+            // Some errors say what their cause says.
+            if message.ends_with(&cause) {
+                continue;
+            }
+            if !message.is_empty() {
+                message.push_str(": ");
+            }
+            message.push_str(&cause);
+        }
+        Self::new(Code::Internal, message)
     }
 }
 

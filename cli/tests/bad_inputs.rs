@@ -143,6 +143,37 @@ fn a_kubeconfig_that_cannot_be_read_is_an_error_of_the_command_line() {
     assert_eq!(error.matches("No such file").count(), 1, "{error}");
 }
 
+/// Of two clusters, a person has to know which one does not answer.
+#[test]
+fn a_cluster_that_does_not_answer_is_named_once() {
+    let folder = Folder::with_homes();
+    let kubeconfig = r#"{"apiVersion": "v1", "kind": "Config", "current-context": "x",
+        "clusters": [{"name": "x", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
+        "users": [{"name": "x", "user": {"token": "x"}}]}"#;
+    folder.write("milan", kubeconfig);
+    let authenticate = "authenticate --home cl-consumer --remote-kubeconfig milan";
+    let error = folder.refused(authenticate, "", 1);
+    assert!(
+        error.starts_with("Error: the cluster of --kubeconfig milan: "),
+        "{error}"
+    );
+    for part in ["client error (Connect)", "Connection refused"] {
+        assert_eq!(error.matches(part).count(), 1, "{error}");
+    }
+}
+
+#[test]
+fn clusters_without_a_peering_are_not_renewed() {
+    let folder = Folder::with_homes();
+    let renew = "renew --home cl-consumer --remote-home cl-provider";
+    let error = folder.refused(renew, "", 4);
+    assert!(
+        error.contains("cl-consumer and cl-provider have no peering"),
+        "{error}"
+    );
+}
+
 /// As other programs, the tool says nothing to nobody, such as after `| head`.
 #[test]
 fn a_reader_that_has_gone_is_no_error_to_tell() {

@@ -42,5 +42,5 @@ Examples:
   liqo-auth audit verify --home ./cl-provider --head 71d4faaac4a39e1370d3d32152ad4c9bf5f7bff8519bd2f43d74f1c11263f1af
 
 The home keeps the head in audit.head, and notices by it that the end of the log
-is missing. Store the head in another place, too: then an earlier state of both
-files is noticed.";
+is missing. Store the head in another place, too: --head then notices an earlier
+state of the log and of audit.head.";

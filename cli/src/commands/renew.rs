@@ -67,6 +67,7 @@ fn both(context: &Context, arguments: &Renew) -> Result<()> {
         mut local, remote, ..
     } = Homes::open(context, &remote)?;
     let mut remote = remote.ok_or_else(|| Failure::usage("name the remote home"))?;
+    replicate::directions(&local, &remote)?;
     let before = (
         overview::peerings(context, &mut local)?,
         overview::peerings(context, &mut remote)?,

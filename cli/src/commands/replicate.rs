@@ -22,14 +22,7 @@ pub(super) fn run(context: &Context, arguments: &Replicate) -> Result<()> {
     let Homes { local, remote, .. } = Homes::open(context, &remote)?;
     let mut local = local;
     let mut remote = remote.ok_or_else(|| Failure::usage("name the remote home"))?;
-    let (forth, back) = (peers(&local, &remote), peers(&remote, &local));
-    if !forth && !back {
-        return Err(Failure::waiting(format!(
-            "{} and {} have no peering. Authenticate them first.",
-            local.cluster_id(),
-            remote.cluster_id()
-        )));
-    }
+    let (forth, back) = directions(&local, &remote)?;
     if forth {
         settle(context, &mut local, &mut remote, Side::Local)?;
     }
@@ -83,6 +76,20 @@ pub(super) fn closed(
         )));
     }
     Ok(None)
+}
+
+/// Whether the local cluster is the consumer of the remote one, and the remote one of the
+/// local one. Fails if neither is.
+pub(super) fn directions(local: &Home, remote: &Home) -> Result<(bool, bool)> {
+    let (forth, back) = (peers(local, remote), peers(remote, local));
+    if !forth && !back {
+        return Err(Failure::waiting(format!(
+            "{} and {} have no peering. Authenticate them first.",
+            local.cluster_id(),
+            remote.cluster_id()
+        )));
+    }
+    Ok((forth, back))
 }
 
 /// Whether one home is, or was, a consumer of the other.

@@ -102,7 +102,9 @@ impl Home {
         match site {
             Site::Folder(path) => Self::open_folder(path, purpose),
             Site::Cluster(connection) => {
-                let (live, settings) = Live::connect(connection, purpose)?;
+                let connected = Live::connect(connection, purpose);
+                let (live, settings) =
+                    connected.map_err(|failure| failure.about(&site.to_string()))?;
                 let ground = Ground::Cluster(Box::new(live));
                 Ok(Self::new(site.clone(), ground, settings, Store::default()))
             }

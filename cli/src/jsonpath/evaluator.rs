@@ -65,7 +65,7 @@ impl<'t> Evaluator<'t> {
             }
             if std::mem::take(&mut self.begins) {
                 if self.depth == MAX_DEPTH {
-                    return Err(format!("at most {MAX_DEPTH} ranges may be in each other"));
+                    return Err(format!("at most {MAX_DEPTH} ranges may be nested"));
                 }
                 self.depth += 1;
                 for value in &results {
@@ -287,7 +287,7 @@ fn ranged(values: Values<'_>, bounds: Bounds) -> Result<Values<'_>, Fault> {
     Ok(picked)
 }
 
-/// The number of ranges in each other. Each level needs a part of the stack, and multiplies
+/// The number of nested ranges. Each level needs a part of the stack, and multiplies
 /// the work.
 const MAX_DEPTH: usize = 16;
 

@@ -3,8 +3,8 @@
 //! that is missing. No crate has it.
 //!
 //! Source: Kubernetes, `k8s.io/client-go/util/jsonpath`. The order of a map's values, which
-//! is random in kubectl, is that of its keys here. At most 16 ranges are in each other, where
-//! kubectl has no limit.
+//! is random in kubectl, is that of its keys here. At most 16 ranges are nested; kubectl has no
+//! limit.
 
 mod comparison;
 mod evaluator;

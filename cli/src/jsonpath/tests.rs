@@ -186,9 +186,9 @@ fn a_template_gives_what_kubectl_prints() {
     assert!(different.is_empty(), "{}", different.join("\n"));
 }
 
-/// Ranges in each other multiply the work, and each one needs a part of the stack.
+/// Nested ranges multiply the work, and each one needs a part of the stack.
 #[test]
-fn ranges_are_in_each_other_up_to_a_depth() {
+fn ranges_are_nested_up_to_a_depth() {
     let document: Value = serde_json::from_str(DOCUMENT).unwrap();
     let nested = |depth: usize| {
         let template = format!(
@@ -202,7 +202,7 @@ fn ranges_are_in_each_other_up_to_a_depth() {
     for depth in [17, 8000] {
         assert_eq!(
             nested(depth).unwrap_err(),
-            "at most 16 ranges may be in each other"
+            "at most 16 ranges may be nested"
         );
     }
 }
