@@ -169,6 +169,34 @@ fn a_sick_home_has_findings_with_remedies() {
     );
 }
 
+/// A home that cannot do anything needs the doctor most.
+#[test]
+fn a_home_that_lost_a_key_has_findings() {
+    let folder = with_peering();
+    for name in [
+        "authentication-keys",
+        "liqo-auth-record-key",
+        "liqo-auth-authority",
+    ] {
+        let file = format!("cl-provider/private/liqo/secret.{name}.yaml");
+        let text = folder.read(&file);
+        fs::remove_file(folder.path(&file)).unwrap();
+        let run = folder.run("doctor --home cl-provider -o json");
+        assert_eq!(run.code, 4, "{name}: {run:?}");
+        let all: Value = serde_json::from_str(&run.out).unwrap();
+        let found = &all["findings"][0];
+        assert!(found["what"].as_str().unwrap().starts_with(&file), "{all}");
+        let remedy = found["remedy"].as_str().unwrap();
+        assert!(
+            remedy.starts_with("Restore the file from a backup"),
+            "{all}"
+        );
+        folder.write(&file, &text);
+        fs::set_permissions(folder.path(&file), fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    folder.ok("doctor --home cl-provider");
+}
+
 #[test]
 fn lists_have_names_and_wide_tables() {
     let folder = with_peering();

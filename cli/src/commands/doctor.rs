@@ -12,7 +12,7 @@ use super::endpoint;
 use crate::{
     arguments::Doctor,
     consumer_name,
-    context::Context,
+    context::{Context, load},
     failure::{Failure, Result, paragraph},
     home::{Home, Use, repair},
     output::{Mark, counted, program},
@@ -26,12 +26,22 @@ pub(super) struct Finding {
 }
 
 pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
-    let mut home = context.open(Use::Read)?;
+    // Not all is loaded yet: a home that lost a key has findings, too.
+    let mut home = context.open_unloaded(Use::Read)?;
     let now = context.clock.now()?;
     let mut findings = Vec::new();
     findings.extend(of_name(context, &home)?);
     findings.extend(of_endpoint(&home));
-    findings.extend(of_key(context, &mut home)?);
+    match load(&mut home) {
+        Err(failure) if home.site().folder().is_some() => findings.push(Finding::new(
+            failure.to_string(),
+            "Restore the file from a backup: no command makes it again.",
+        )),
+        loaded => {
+            loaded?;
+            findings.extend(of_key(context, &mut home)?);
+        }
+    }
     findings.extend(of_objects(&home));
     if let Some(folder) = home.site().folder() {
         findings.extend(files::modes(folder)?);
