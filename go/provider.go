@@ -21,6 +21,9 @@ type ProviderConfig struct {
 	KubernetesSigner bool `json:"kubernetesSigner,omitempty"`
 	// RequireApproval makes each new request wait for Approve.
 	RequireApproval bool `json:"requireApproval,omitempty"`
+	// AdoptFromLiqo lets a running peering of Liqo go on without a new handshake. No peer may
+	// have the right to write the status of a Tenant. With Liqo's roles, none has.
+	AdoptFromLiqo bool `json:"adoptFromLiqo,omitempty"`
 	// NonceLifetimeSeconds is a day if it is 0.
 	NonceLifetimeSeconds uint64 `json:"nonceLifetimeSeconds,omitempty"`
 	// CertificateLifetimeSeconds is 365 days if it is 0.

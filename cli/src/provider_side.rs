@@ -254,6 +254,8 @@ fn builder_with(
         .principals(principals)
         .configure(|config| {
             config.kubernetes_signer = true;
+            // In a home, a Tenant's status may come from anywhere.
+            config.adopt_from_liqo = home.is_live();
             config.namespace = home.liqo_namespace();
             config.policy = policy.clone();
             config.require_approval = settings.require_approval;

@@ -25,10 +25,11 @@ pub enum Rule {
     /// key is on P-256, P-384 or P-521. Sizes are checked before any arithmetic.
     KeyStrength,
     /// Rule 4. A nonce carries this provider's authentication code, or the
-    /// embedder vouches for it. It has not expired, is read only from the peer's
-    /// own tenant namespace, and is accepted once. The same key, request and
-    /// nonce succeed again while their Tenant exists. A nonce is replaced only
-    /// on request, or if it expired before its first Tenant arrived.
+    /// embedder vouches for it, or for all running peerings of Liqo. It has not
+    /// expired, is read only from the peer's own tenant namespace, and is accepted
+    /// once. The same key, request and nonce succeed again while their Tenant
+    /// exists. A nonce is replaced only on request, or if it expired before its
+    /// first Tenant arrived.
     Nonce,
     /// Rule 5. The key of a cluster ID is pinned. The pin outlasts the peering
     /// while a certificate or an access key may still be valid. Another key is

@@ -31,6 +31,7 @@ use crate::{
 /// | `key` | the name by which the embedder finds this cluster's key | none |
 /// | `kubernetesSigner` | whether Kubernetes' own signer signs the certificates | `false` |
 /// | `requireApproval` | whether each request waits for an administrator | `false` |
+/// | `adoptFromLiqo` | whether a running peering of Liqo goes on without a new handshake | `false` |
 /// | `nonceLifetimeSeconds` | the lifetime of a nonce | a day |
 /// | `certificateLifetimeSeconds` | the lifetime that a certificate request asks for | 365 days |
 /// | `namespace` | the namespace of the records | `liqo` |
@@ -87,6 +88,13 @@ pub struct ProviderConfig {
     /// [`Provider::approve`](super::Provider::approve) before it is signed.
     #[serde(default)]
     pub require_approval: bool,
+    /// Whether a running peering that Liqo made goes on without a new handshake. A peering
+    /// runs if the peer has its bindings, and the status of its Tenant has a valid
+    /// certificate for the Tenant's key. A peer that is on record is never adopted. The
+    /// embedder asserts that no peer can write the status of a Tenant. With Liqo's roles,
+    /// no peer can.
+    #[serde(default)]
+    pub adopt_from_liqo: bool,
     /// The lifetime of a nonce; 24 hours by default, since people may carry the nonce
     /// by hand.
     #[serde(
@@ -150,6 +158,7 @@ impl ProviderConfig {
             key: None,
             kubernetes_signer: false,
             require_approval: false,
+            adopt_from_liqo: false,
             nonce_lifetime: one_day(),
             certificate_lifetime: one_year(),
             namespace: None,

@@ -56,7 +56,8 @@ pub(crate) fn let_tenant_go(look: &Look<'_>, plan: &mut Plan<'_>) {
     plan.tell_upon(id, ended);
 }
 
-fn has_rights(observed: &Observed<'_>) -> bool {
+/// Whether the peer has bindings of Liqo or of this library.
+pub(crate) fn has_rights(observed: &Observed<'_>) -> bool {
     let mut in_namespace = observed.role_bindings.iter();
     let mut cluster_wide = observed.cluster_role_bindings.iter();
     in_namespace.any(|binding| is_ours(observed, &binding.metadata))

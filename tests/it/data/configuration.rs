@@ -24,6 +24,7 @@ fn provider() -> serde_json::Value {
         "key": "liqo/authentication-keys",
         "kubernetesSigner": false,
         "requireApproval": true,
+        "adoptFromLiqo": true,
         "nonceLifetimeSeconds": 3600,
         "certificateLifetimeSeconds": 86400,
         "namespace": "liqo",
@@ -96,7 +97,7 @@ fn each_setting_is_read() {
     assert_eq!(config.policy.limits, limits);
     let peer = &config.peers[&id("cl-consumer")];
     assert_eq!(peer.policy, Some(Policy::strict()));
-    assert!(peer.tolerate_no_handshake && config.require_approval);
+    assert!(peer.tolerate_no_handshake && config.require_approval && config.adopt_from_liqo);
 
     let config: ConsumerConfig = read(&consumer()).unwrap();
     let lifetime = config.policy.limits.certificate_lifetime;

@@ -1,0 +1,203 @@
+//! A provider takes over the running peerings of Liqo 1.2.0. Nobody vouches for Liqo's
+//! nonces: the status of the Tenant, which no peer can write, shows whom Liqo has let in.
+
+use std::sync::Arc;
+
+use liqo_auth::{
+    crypto::{CaBundle, Entropy, Nonce, RecordKey},
+    error::{Fault, PeerMisbehaved},
+    model::{Bytes, Object, Resource, Secret, Tenant, TenantCondition, names},
+    policy::Policy,
+    provider::{Endpoint, NameTable, Phase, Provider},
+};
+
+use crate::{
+    clusters::exchange::{Exchange, RECORD_KEY, id},
+    recordings::{AUTHENTICATED, RSA_AND_PROXY, Recording, recordings},
+};
+
+/// Both clusters with Liqo's objects. The provider adopts them and has no signer, so that
+/// every certificate is Liqo's.
+fn taken_over(liqo: &Recording) -> Exchange {
+    Exchange {
+        provider: provider(liqo, true),
+        vouched: Vec::new(),
+        ..liqo.after()
+    }
+}
+
+/// The peerings that have rights. Liqo grants none for a Tenant that is not in its tenant
+/// namespace.
+fn running() -> impl Iterator<Item = Recording> {
+    recordings().filter(|liqo| !liqo.by_hand)
+}
+
+fn provider(liqo: &Recording, adopts: bool) -> Provider {
+    let parameters = liqo.tenant.status.auth_params.as_ref().unwrap();
+    let bundle = CaBundle::from_pem(parameters.ca.as_slice(), &Policy::strict()).unwrap();
+    let endpoint = Endpoint::new(parameters.api_server.parse().unwrap(), Some(&bundle));
+    let record_key = RecordKey::new(RECORD_KEY).unwrap();
+    Provider::builder(id(liqo.provider_id()), endpoint, record_key)
+        .principals(Arc::new(NameTable::default()))
+        .key(Arc::clone(&liqo.provider_key))
+        .configure(|config| config.adopt_from_liqo = adopts)
+        .build()
+}
+
+fn settle(two: &mut Exchange) {
+    two.refused.clear();
+    while !two.turn_of_provider().is_settled() {}
+}
+
+fn set_condition(two: &mut Exchange, condition: TenantCondition) {
+    let step = two.provider.set_condition(&two.provider_view(), condition);
+    two.carry_out(true, step.unwrap());
+    settle(two);
+    assert_eq!(two.refused, [], "{condition:?}");
+}
+
+fn rights(two: &Exchange) -> usize {
+    let bindings = two.at_provider.iter();
+    let bindings = bindings.filter(|it| matches!(it, Object::RoleBinding(_)));
+    bindings.count()
+}
+
+/// The Tenant. The one that a person applied is not in its tenant namespace.
+fn tenant(two: &Exchange) -> Tenant {
+    let mut tenants = two.at_provider.iter().filter_map(Tenant::from_object);
+    tenants.next().unwrap().clone()
+}
+
+fn change_tenant(two: &mut Exchange, change: impl FnOnce(&mut Tenant)) {
+    let mut tenant = tenant(two);
+    change(&mut tenant);
+    two.at_provider.insert(tenant.into());
+}
+
+/// As a peering user of Liqo does: it may delete and create Secrets.
+fn replace_nonce(two: &mut Exchange) {
+    let namespace = tenant(two).status.tenant_namespace;
+    let nonce: &Secret = two
+        .at_provider
+        .get(&namespace, names::NONCE_SECRET)
+        .unwrap();
+    let mut nonce = nonce.clone();
+    let other = Nonce::random(&Entropy::from_bytes([7; 32]));
+    let text = other.as_str().as_bytes().to_vec();
+    nonce.data.insert(names::NONCE.to_owned(), text.into());
+    two.at_provider.insert(nonce.into());
+}
+
+#[track_caller]
+fn assert_not_ours(two: &Exchange, why: &str) {
+    let Phase::Refused(error) = two.provider_phase() else {
+        panic!("{why}: {:?}", two.provider_phase());
+    };
+    let expected: Fault = PeerMisbehaved::NonceNotOurs.into();
+    assert_eq!(error.fault(), &expected, "{why}");
+}
+
+#[test]
+fn a_running_peering_is_cordoned_drained_and_uncordoned() {
+    for liqo in running() {
+        let mut two = taken_over(&liqo);
+        settle(&mut two);
+        assert_eq!(two.refused, [], "{}", liqo.name);
+        let before = rights(&two);
+        for condition in [TenantCondition::Cordoned, TenantCondition::Drained] {
+            set_condition(&mut two, condition);
+            set_condition(&mut two, TenantCondition::Active);
+            let Phase::Authenticated(issued) = two.provider_phase() else {
+                panic!("{}: {:?}", liqo.name, two.provider_phase());
+            };
+            let until = liqo.certificate().leaf().not_after;
+            assert_eq!(issued.credential.shown.valid_until(), Some(until));
+            assert_eq!(rights(&two), before, "{}: {condition:?}", liqo.name);
+        }
+    }
+}
+
+#[test]
+fn without_the_setting_liqos_nonce_is_refused() {
+    for liqo in running() {
+        let mut two = taken_over(&liqo);
+        two.provider = provider(&liqo, false);
+        assert_not_ours(&two, liqo.name);
+    }
+}
+
+#[test]
+fn a_tenant_that_liqo_did_not_let_in_is_refused() {
+    type Change = fn(&mut Tenant);
+    let changes: [(&str, Change); 3] = [
+        ("no answer", |tenant| tenant.status.auth_params = None),
+        ("no certificate", |tenant| {
+            tenant.status.auth_params.as_mut().unwrap().signed_crt = Bytes::from(b"x".as_slice());
+        }),
+        ("another key", |tenant| {
+            tenant.spec.public_key = Bytes::from([9; 32].as_slice());
+        }),
+    ];
+    for (why, change) in changes {
+        for liqo in running() {
+            let mut two = taken_over(&liqo);
+            change_tenant(&mut two, change);
+            assert_not_ours(&two, why);
+        }
+    }
+}
+
+/// A peering user may write the Tenant, and with it a milder condition.
+#[test]
+fn a_peer_that_liqo_has_drained_does_not_let_itself_in() {
+    for liqo in running() {
+        let mut two = taken_over(&liqo);
+        change_tenant(&mut two, |tenant| {
+            tenant.spec.tenant_condition = Some(TenantCondition::Drained);
+        });
+        settle(&mut two);
+        assert_eq!(rights(&two), 0, "{}", liqo.name);
+        change_tenant(&mut two, |tenant| tenant.spec.tenant_condition = None);
+        assert_not_ours(&two, liqo.name);
+    }
+}
+
+#[test]
+fn the_certificate_of_another_peer_does_not_count() {
+    let liqo = Recording::read(AUTHENTICATED, "cluster-b", "cluster-a");
+    let other = Recording::read(RSA_AND_PROXY, "rsa-b", "rsa-a");
+    let mut two = taken_over(&liqo);
+    change_tenant(&mut two, |tenant| {
+        tenant.status.auth_params = other.tenant.status.auth_params;
+        tenant.spec.public_key = other.tenant.spec.public_key;
+    });
+    assert_not_ours(&two, liqo.name);
+}
+
+#[test]
+fn an_expired_certificate_of_liqo_is_not_adopted() {
+    for liqo in running() {
+        let mut two = taken_over(&liqo);
+        two.now = liqo.certificate().leaf().not_after;
+        assert!(
+            !matches!(two.provider_phase(), Phase::Refused(_)),
+            "{}",
+            liqo.name
+        );
+        two.now = two.now + core::time::Duration::from_secs(1);
+        assert_not_ours(&two, liqo.name);
+    }
+}
+
+/// Once there is a record, it says who the peer is, and which nonces count.
+#[test]
+fn a_nonce_that_a_peering_user_writes_later_does_not_count() {
+    for liqo in running() {
+        let mut two = taken_over(&liqo);
+        settle(&mut two);
+        let step = two.provider.release_key(&two.provider_view()).unwrap();
+        two.carry_out(true, step);
+        replace_nonce(&mut two);
+        assert_not_ours(&two, liqo.name);
+    }
+}
