@@ -114,14 +114,26 @@ impl<M: Machine> Driver<'_, M> {
         self.carry_out(step, subject)
     }
 
-    /// Carries out an administrator's command in memory.
+    /// Carries out an administrator's command in memory. On a cluster, a controller may act
+    /// on the first part of it at once. Then the command decides again on what is there.
     pub(crate) fn administer(
         &mut self,
         subject: &str,
-        act: impl FnOnce(&M, &View<'_>, Env) -> Result<Step, Error>,
+        act: impl Fn(&M, &View<'_>, Env) -> Result<Step, Error>,
     ) -> Result<Step> {
-        let step = act(&self.machine, &self.view(), self.clock.env()?);
-        self.carry_out(step, subject)
+        let mut overtakings = 0;
+        loop {
+            let step = act(&self.machine, &self.view(), self.clock.env()?);
+            let step = step.map_err(|error| Failure::of(subject, &error))?;
+            match self.home.try_to_carry_out(&step, self.clock.now()?)? {
+                None => return Ok(step),
+                Some(_) if overtakings < MOST_OVERTAKINGS => {
+                    overtakings += 1;
+                    thread::sleep(SHORTLY * overtakings);
+                }
+                Some(id) => return Err(overtaken(&id)),
+            }
+        }
     }
 
     pub(crate) fn view(&self) -> View<'_> {

@@ -14,6 +14,8 @@
 
 #[path = "../../kube/tests/it/fake/mod.rs"]
 mod fake;
+#[path = "fake_clusters/signer.rs"]
+mod signer;
 mod tool;
 
 use std::{
@@ -35,6 +37,7 @@ use http_body_util::BodyExt;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use kube::client::Body;
+use liqo_auth::crypto::{Authority, Entropy};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener as Listener, runtime::Runtime};
 use tool::{Folder, make_ca};
@@ -46,7 +49,7 @@ struct Cluster {
     is_slow: Arc<AtomicBool>,
     /// The requests that have no answer for this reason.
     held: Arc<AtomicUsize>,
-    _runtime: Runtime,
+    runtime: Runtime,
 }
 
 impl Cluster {
@@ -76,10 +79,23 @@ impl Cluster {
             server,
             is_slow,
             held,
-            _runtime: runtime,
+            runtime,
         };
         cluster.set(&json!({ "apiServer": format!("https://{id}.example:6443") }));
         cluster
+    }
+
+    /// Has an authority sign the approved requests, as the controller manager does.
+    fn has_a_signer(&self) {
+        let entropy = Entropy::from_bytes([7; 32]);
+        let year = Duration::from_secs(31_536_000);
+        let authority = Authority::new("milan-ca", signer::now(), year, &entropy).unwrap();
+        self.set(&json!({
+            "apiServer": "https://milan.example:6443",
+            "apiServerCA": String::from_utf8(authority.ca_bundle().pem().to_vec()).unwrap(),
+        }));
+        self.runtime
+            .spawn(signer::sign_approved(self.server.clone(), authority));
     }
 
     /// Writes the settings, and makes their ConfigMap anew.
@@ -359,6 +375,58 @@ fn signed_nonce(provider: &str) -> Value {
         },
         "data": {},
     })
+}
+
+#[test]
+fn a_trial_on_two_clusters_shows_a_slice_as_far_as_the_signer() {
+    const BOTH: &str = "--kubeconfig rome --remote-kubeconfig milan";
+    let folder = Folder::new();
+    let (rome, milan) = (
+        Cluster::start(&folder, "rome"),
+        Cluster::start(&folder, "milan"),
+    );
+    milan.has_a_signer();
+    folder.ok(&format!("authenticate {BOTH}"));
+    let before = (rome.writes(), milan.writes());
+    let run = folder.run(&format!(
+        "create resourceslice pool {BOTH} --cpu 2 --dry-run"
+    ));
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(
+        run.err
+            .contains("The trial ends here: milan's signer would have to answer."),
+        "{run:?}"
+    );
+    assert!(
+        run.err.contains("Nothing was changed (--dry-run)."),
+        "{run:?}"
+    );
+    for header in [
+        "+++ the cluster of --kubeconfig rome: ResourceSlice liqo-tenant-milan/pool\n",
+        "+++ the cluster of --kubeconfig milan: ResourceSlice liqo-tenant-rome/pool\n",
+    ] {
+        assert!(run.out.contains(header), "{header}: {}", run.out);
+    }
+    assert!(run.out.contains("+    cpu: \"2\"\n"), "{}", run.out);
+    assert_eq!((rome.writes(), milan.writes()), before);
+}
+
+/// A controller acts on the first part of a command before the tool writes the second.
+#[test]
+fn a_command_goes_on_if_another_program_was_faster() {
+    let folder = Folder::new();
+    let (_rome, milan) = (
+        Cluster::start(&folder, "rome"),
+        Cluster::start(&folder, "milan"),
+    );
+    milan.has_a_signer();
+    folder.ok("authenticate --kubeconfig rome --remote-kubeconfig milan");
+    for (command, condition) in [("cordon", "Cordoned"), ("uncordon", "Active")] {
+        milan.server.refuse_writes(1, 409, "Conflict");
+        folder.ok(&format!("{command} tenant rome --kubeconfig milan"));
+        let tenants = milan.named("tenants", "rome");
+        assert_eq!(tenants[0]["spec"]["tenantCondition"], condition);
+    }
 }
 
 /// The CA belongs to the URL: with another URL, the kubeconfig's CA counts no more.

@@ -23,7 +23,7 @@ use crate::{
     consumer_side::{ConsumerSide, sentence},
     context::Context,
     failure::{Code, Failure, Result},
-    home::{Home, SecretValue, Use},
+    home::{Home, SecretValue, Use, awaits_signature},
     output::{Side, Table, escaped, program},
     pair::{Homes, Pair},
     provider_side::{ProviderSide, ProviderStand, refused},
@@ -66,6 +66,14 @@ pub(super) fn create(context: &Context, arguments: &CreateResourceSlice) -> Resu
         return Ok(());
     };
     settle(context, &mut local, &mut remote)?;
+    if remote.is_trial() && remote.all().any(awaits_signature) {
+        // A cluster's signer sees nothing of a trial.
+        context.printer.message(&format!(
+            "The trial ends here: {}'s signer would have to answer.",
+            remote.cluster_id()
+        ));
+        return Ok(());
+    }
     tell(
         context,
         &local,

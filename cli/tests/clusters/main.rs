@@ -14,6 +14,7 @@ mod settings;
 
 #[path = "../tool/mod.rs"]
 mod tool;
+mod trials;
 mod webhook;
 
 use std::{env, fs, process::Command, thread::sleep, time::Duration};
