@@ -1,5 +1,6 @@
 //! One peer's objects.
 
+use super::mirror::{default_owner, owner_of};
 use crate::{
     crypto::Nonce,
     error::{Error, LocalFault},
@@ -88,7 +89,30 @@ impl<'o> View<'o> {
         }
         self.objects.sort_by_key(|object| object.key());
         self.unreadable.sort_by_key(|object| object.key());
-        self
+        let own = |objects: &[&'o Object]| {
+            let own = objects.iter().filter(|object| !self.is_of_another(object));
+            own.copied().collect()
+        };
+        let (objects, unreadable) = (own(&self.objects), own(&self.unreadable));
+        Self {
+            objects,
+            unreadable,
+            ..self
+        }
+    }
+
+    /// Whether this is a Tenant or an Identity in the tenant namespace of another peer.
+    /// These kinds are looked up by their names, and a peering user may write a Tenant of
+    /// any name in its own namespace.
+    fn is_of_another(&self, object: &Object) -> bool {
+        let (kind, namespace, _) = object.key();
+        if !matches!(kind, Kind::Tenant | Kind::Identity) {
+            return false;
+        }
+        let found = self.find::<Namespace>("", namespace).ok().flatten();
+        let owner = found.and_then(owner_of);
+        let owner = owner.or_else(|| default_owner(namespace));
+        owner.is_some_and(|owner| owner != self.peer)
     }
 
     /// Accepts a nonce as this provider's own, although the nonce does not have

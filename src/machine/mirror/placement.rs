@@ -3,8 +3,8 @@
 //! No peer can write anything that removes an object from another peer's view:
 //! - In a tenant namespace, the namespace decides. Labels are ignored there,
 //!   because the peer can write them.
-//! - In any namespace, the name of an object also decides, because some objects are
-//!   looked up by name.
+//! - The name of an object also decides, because some objects are looked up by name.
+//!   In a tenant namespace, the names of Secrets, Tenants and Identities do not.
 //! - Where no peer can write, labels decide: in other namespaces, and for objects
 //!   without a namespace.
 
@@ -36,8 +36,9 @@ pub(super) fn of(object: &Object, owner: impl FnOnce(&str) -> Option<ClusterId>)
     let named = match kind {
         // The name of a replica contains the ID of this cluster itself.
         Kind::Renew if is_replica => None,
-        // A record is never in a namespace where a peer can write.
-        Kind::Secret if !is_elsewhere => None,
+        // A record is never in a namespace where a peer can write. A peer may write a Tenant
+        // with any name in its own tenant namespace.
+        Kind::Secret | Kind::Tenant | Kind::Identity if !is_elsewhere => None,
         kind => named_peer(kind, name),
     };
     let found = by_label
@@ -58,7 +59,7 @@ pub(super) fn of(object: &Object, owner: impl FnOnce(&str) -> Option<ClusterId>)
 }
 
 /// The peer of a tenant namespace, by the labels of the Namespace.
-pub(super) fn owner_of(namespace: &Namespace) -> Option<ClusterId> {
+pub(in crate::machine) fn owner_of(namespace: &Namespace) -> Option<ClusterId> {
     let label = |key: &str| namespace.metadata.label(key);
     let mut tenancies = TENANCY.iter();
     let found = tenancies.find(|(tenancy, _)| label(tenancy) == Some(names::TRUE));
@@ -67,7 +68,7 @@ pub(super) fn owner_of(namespace: &Namespace) -> Option<ClusterId> {
 
 /// The peer of a tenant namespace, by the default name. The labels of the
 /// Namespace take precedence.
-pub(super) fn default_owner(namespace: &str) -> Option<ClusterId> {
+pub(in crate::machine) fn default_owner(namespace: &str) -> Option<ClusterId> {
     let peer = namespace.strip_prefix(names::TENANT_NAMESPACE_PREFIX)?;
     peer.parse().ok()
 }

@@ -84,10 +84,11 @@ fn the_peer_follows_from_the_tenant_namespace_or_else_from_labels() {
     assert_eq!(concerns, Concerns::Peers(vec![id("one"), id("two")]));
     assert!(sees(&mirror, "two", &there) && !sees(&mirror, "one", &there));
 
-    // A Tenant is found by its name in every namespace.
-    let tenant = tenant("liqo-tenant-one", "two");
-    let both = Concerns::Peers(vec![id("one"), id("two")]);
-    assert_eq!(mirror.concerns(&tenant), both);
+    // A Tenant is found by its name, but not in the namespace of another peer.
+    let applied = tenant("default", "two");
+    assert_eq!(mirror.concerns(&applied), Concerns::Peer(id("two")));
+    let planted = tenant("liqo-tenant-one", "two");
+    assert_eq!(mirror.concerns(&planted), Concerns::Peer(id("one")));
     let role = role("r", &[]);
     assert_eq!(
         mirror.observe(&roles, role.clone()),

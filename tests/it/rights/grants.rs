@@ -8,7 +8,7 @@ use liqo_auth::{
     consumer::{self, ConsumerConfig},
     crypto::{Answer, BoxError, CertificateChain, CertificateError, Subject},
     error::{ApiMisuse, Backend, Disposition, LocalFault, PeerMisbehaved, PolicyRefusal, Rule},
-    machine::{Awaited, Message, MessageBody},
+    machine::{Awaited, Message, MessageBody, View},
     model::{
         AuthzPolicy, ClusterRoleBinding, Namespace, Object, RbacSubject, RoleBinding,
         TenantCondition, names,
@@ -353,6 +353,22 @@ fn two_tenants_of_one_name_are_ambiguous() {
         other: "Tenant liqo-tenant-cl-consumer/cl-consumer".to_owned(),
     };
     assert_eq!(error.fault(), &expected.into());
+}
+
+/// A peering user may create Tenants in the tenant namespace of its own cluster.
+#[test]
+fn a_tenant_in_the_namespace_of_another_peer_changes_nothing() {
+    let mut exchange = Setup::new().exchange();
+    exchange.settle();
+    let mut planted = exchange.stored_tenant();
+    planted.metadata.namespace = "liqo-tenant-other".to_owned();
+    planted.metadata.uid.clear();
+    exchange.at_provider.insert(planted.into());
+    assert_eq!(exchange.provider_phase().name(), "Authenticated");
+    // An embedder may pass the objects of all peers.
+    let view = View::of(exchange.consumer.cluster_id(), exchange.at_provider.iter());
+    let status = exchange.provider.look(&view, exchange.now).unwrap();
+    assert_eq!(status.phase.name(), "Authenticated");
 }
 
 /// An ECDSA signature differs each time. Liqo refuses a request that differs
