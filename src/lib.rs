@@ -39,9 +39,10 @@
 //!    refusals to people.
 //! 4. Repeat when one of the objects changes, or at the time that [`Wait`] states.
 //!
-//! A peering begins with [`Provider::invite`]. A namespace with a peer's label
-//! does not begin one. A crash between two steps loses nothing: the library
-//! derives the phase from the objects that exist. [`Provider::look`] and
+//! A peering begins with [`Provider::invite`], or with the empty Secret
+//! `liqo-nonce` by which Liqo asks for a first nonce. A namespace with a peer's
+//! label does not begin a peering. A crash between two steps loses nothing: the
+//! library derives the phase from the objects that exist. [`Provider::look`] and
 //! [`Consumer::look`] return the phase.
 //!
 //! # A whole exchange
@@ -161,7 +162,7 @@
 //! | `yaml` | manifests in YAML |
 //! | `rsa` | RSA keys of 2048 to 4096 bits, by AWS-LC |
 //! | `ecdsa` | ECDSA keys on P-256, P-384 and P-521, by AWS-LC |
-//! | `rustcrypto` | RSA and ECDSA signatures verified in Rust if AWS-LC is off; it makes none |
+//! | `rustcrypto` | verification of RSA and ECDSA signatures in Rust, for platforms without AWS-LC; no signing |
 //! | `aws-lc-rs` | faster Ed25519 signatures, by AWS-LC |
 //! | `legacy` | the shared-token protocol of Liqo 0.2 to 0.10 |
 //! | `proptest` | strategies for the objects, for certificate requests and for certificates |

@@ -84,8 +84,8 @@ limits! {
     /// Upper bounds on input and on a peer's use of this side, in bytes unless stated
     /// otherwise.
     ///
-    /// The limits are checked before any input is decoded. In JSON, their names are
-    /// in camel case, and the names of durations end in the unit:
+    /// The limits in bytes are checked before the input is decoded. In JSON, the names
+    /// of all limits are in camel case, and the names of durations end in the unit:
     /// `signingIntervalSeconds`, `certificateLifetimeSeconds`,
     /// `wrongTokenDelayMilliseconds` and `wrongTokenLongestDelayMilliseconds`.
     pub struct Limits {
@@ -239,7 +239,8 @@ const RESOURCE_NAME: usize = 253 + 1 + LABEL_VALUE;
 /// The longest value of a label.
 pub(crate) const LABEL_VALUE: usize = 63;
 /// About ten times the number of values in an object of the exchange. A resource
-/// slice with hundreds of storage classes and node labels has about half as many.
+/// slice with hundreds of storage classes and node labels has about half of this
+/// limit.
 const OBJECT_VALUES: usize = 2048;
 /// Ten years, including three leap days, in seconds.
 const TEN_YEARS: u64 = 3653 * 24 * 60 * 60;

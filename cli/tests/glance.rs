@@ -68,7 +68,7 @@ fn a_home_at_a_glance() {
     assert_eq!(peering["condition"], "Active");
     assert_eq!(
         peering["peerVersion"],
-        "Liqo 1.2.0 or later, or this library; the observations differ, as after an upgrade"
+        "Liqo 1.2.0 or later, or this library; the observations contradict each other"
     );
     assert_eq!(peering["certificate"]["until"], "2027-11-20T13:00:00Z");
     assert_eq!(peering["certificate"]["due"], "2027-07-21T21:00:00Z");

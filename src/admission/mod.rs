@@ -13,7 +13,7 @@
 //! A deletion is always admitted.
 //!
 //! Source: Liqo 1.2.0 `pkg/webhooks/tenant`, `pkg/webhooks/resourceslice`,
-//! `deployments/liqo/charts/liqo-crds/crds`. They are the same in 1.0 and 1.1.
+//! `deployments/liqo/charts/liqo-crds/crds`. The rules are the same in 1.0 and 1.1.
 //!
 //! # Examples
 //! ```

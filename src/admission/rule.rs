@@ -28,7 +28,7 @@ pub enum AdmissionRule {
     /// The cluster ID of a Tenant is that of its namespace.
     #[display("the Tenant must have the same cluster ID of its tenant namespace")]
     NamespaceOfSameCluster,
-    /// A tenant namespace has one Tenant.
+    /// A tenant namespace has at most one Tenant.
     #[display("a Tenant already exists in the tenant namespace")]
     TenantInNamespace,
     /// The name of a Tenant is unique in the cluster.

@@ -25,7 +25,7 @@ pub(crate) trait Statement {
         }))
     }
 
-    /// The name of the signature that [`sign`](Self::sign) asks the key for.
+    /// The ID of the signature that [`sign`](Self::sign) asks the key for.
     fn signature_id(&self, key: &PublicKey) -> RequestId {
         Payload::of(Self::PURPOSE, &self.message(key), key).id()
     }

@@ -77,7 +77,7 @@ impl Transcript {
     /// The transcript of an agreement.
     pub(crate) fn of(agreement: &Agreement<'_>) -> Self {
         let address = agreement.auth_params;
-        // If the CA bundle comes from an option, Liqo leaves NUL bytes after it.
+        // Liqo pads a CA bundle that it copies from an option with NUL bytes.
         let mut ca = address.ca.to_vec();
         ca.retain(|byte| *byte != 0);
         let proxy_url = address.proxy_url.as_deref().unwrap_or_default();

@@ -98,7 +98,7 @@ impl AuthToken {
         if let Some(at) = bytes.iter().position(|byte| !is_allowed(byte)) {
             return Err(TokenError::Character { at });
         }
-        // All of them are ASCII.
+        // All bytes are ASCII.
         Ok(Self(bytes.iter().copied().map(char::from).collect()))
     }
 

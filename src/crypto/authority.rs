@@ -56,7 +56,7 @@ pub struct Authority {
     bundle: CaBundle,
 }
 
-/// Why an [`Authority`] could not be made, or did not issue.
+/// Why an [`Authority`] could not be made, or did not issue a certificate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthorityError {
@@ -176,8 +176,8 @@ impl Authority {
     /// with the authority's own certificate if that is earlier.
     ///
     /// # Errors
-    /// [`AuthorityError::Request`], [`AuthorityError::NotValid`] or
-    /// [`AuthorityError::Signing`], [`AuthorityError::NotAtOnce`].
+    /// [`AuthorityError::Request`], [`AuthorityError::NotValid`],
+    /// [`AuthorityError::Signing`] or [`AuthorityError::NotAtOnce`].
     pub fn issue(
         &self,
         csr: &Csr,

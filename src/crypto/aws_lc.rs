@@ -16,8 +16,8 @@ use super::{Algorithm, SignatureScheme, signature::Verifier};
 struct VerificationKey {
     algorithm: Algorithm,
     bytes: Box<[u8]>,
-    // The key, parsed for the scheme of nonces. Other schemes are rare and parse
-    // `bytes` again.
+    // The key, parsed for the scheme of nonces. For the other schemes, which are
+    // rare, `bytes` are parsed again.
     parsed: ParsedPublicKey,
 }
 

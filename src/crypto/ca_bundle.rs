@@ -5,10 +5,10 @@ use crate::policy::{Forms, Policy};
 
 /// A bundle of CA certificates.
 ///
-/// Every policy reads the framing leniently. Administrators write bundles by hand
-/// or copy them from files with comments, and no right depends on the form. NUL
-/// bytes at the end are dropped: Liqo writes some when it copies a CA from an
-/// option, because it decodes base64 into a buffer of the greatest possible length.
+/// Under every policy, the forms of PEM that the compatible policy allows are
+/// accepted. Administrators write bundles by hand or copy them from files with
+/// comments, and no right depends on the form. NUL bytes at the end are dropped:
+/// Liqo pads a CA that it copies from an option.
 #[derive(Clone, PartialEq, Eq, derive_more::Debug)]
 #[debug("CaBundle({certificates:?})")]
 pub struct CaBundle {

@@ -41,10 +41,10 @@ pub struct Certificate {
     serial: Vec<u8>,
     // The following fields come from the extensions. An `Option` is `None` if its
     // extension is missing.
-    /// BasicConstraints of a CA, in a certificate of version 3.
+    /// Whether BasicConstraints names a CA, in a certificate of version 3.
     pub(super) is_authority: bool,
     pub(super) client_authentication: bool,
-    /// True without a KeyUsage.
+    /// Whether the KeyUsage allows digital signatures; true without a KeyUsage.
     pub(super) digital_signature: bool,
     pub(super) subject_key_identifier: Option<Vec<u8>>,
     pub(super) authority_key_identifier: Option<Vec<u8>>,

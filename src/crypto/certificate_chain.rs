@@ -43,7 +43,7 @@ pub enum CertificateError {
     #[error("there is no certificate")]
     Empty,
     /// The text is longer than the policy allows.
-    #[error("the certificates have {found} bytes; at most {limit} are read")]
+    #[error("the certificates have {found} bytes, expected at most {limit}")]
     TooLong {
         /// The length found, in bytes.
         found: usize,

@@ -62,7 +62,7 @@ pub enum CsrError {
     #[error("the request is empty")]
     Empty,
     /// The request is longer than the policy allows.
-    #[error("the request has {found} bytes; at most {limit} are read")]
+    #[error("the request has {found} bytes, expected at most {limit}")]
     TooLong {
         /// The length found, in bytes.
         found: usize,
@@ -109,9 +109,9 @@ pub enum CsrError {
         found: Fingerprint,
     },
     /// The request's key breaks a rule for keys.
-    #[error("the request's key: {0}")]
+    #[error("the request's key is refused: {0}")]
     PublicKey(super::KeyError),
-    /// The field of the attributes is missing. It has to be an empty set.
+    /// The attributes field is missing. It has to be present, with an empty set.
     #[error("the request has no attributes field, expected an empty set")]
     AttributesMissing,
     /// The request has attributes, such as requested extensions.
@@ -233,9 +233,9 @@ impl Csr {
         Ok((Self::of(pem, der, policy), key))
     }
 
-    /// The key in a request, for messages that do not contain the key separately.
-    /// Only the rules for keys are checked. If the key is known, only its form is
-    /// checked.
+    /// The key in a request, for messages that do not contain the key separately. The
+    /// request itself is not verified. The key is checked by the rules for keys; the
+    /// slow tests of these rules are omitted for a known key.
     ///
     /// # Errors
     /// [`CsrError`] if the text is not a request, [`CsrError::PublicKey`] if the

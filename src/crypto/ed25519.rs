@@ -60,7 +60,7 @@ pub(super) fn sign(key: &SigningKey, message: &[u8]) -> Result<Vec<u8>, BoxError
 /// R.
 ///
 /// `verify` compares the bytes of R with a canonical encoding. So R has small order
-/// if these bytes are one of eight texts.
+/// only if these bytes are one of eight canonical encodings.
 pub(super) fn verify_by_any_key(
     key: &VerifyingKey,
     message: &[u8],
@@ -137,7 +137,7 @@ fn is_canonical(bytes: &[u8; 32]) -> bool {
 /// `Scalar` reduces modulo l, so it cannot represent `l`. But the scalar `-1` is
 /// the integer `l - 1`, and `(l - 1) · A + A` is `l · A`. The point is public, so a
 /// variable-time multiplication is allowed. It takes two thirds of the time of
-/// `is_torsion_free`.
+/// `EdwardsPoint::is_torsion_free`.
 fn is_torsion_free(point: &EdwardsPoint) -> bool {
     let product =
         EdwardsPoint::vartime_double_scalar_mul_basepoint(&-Scalar::ONE, point, &Scalar::ZERO);

@@ -15,7 +15,8 @@ pub enum Issuance {
     /// signature differ.
     No,
     /// Names and key identifiers match, but the signature was not verified: this
-    /// build lacks the algorithm, or too many CAs match.
+    /// build does not support the algorithm or the length of the key, or too many
+    /// CAs match.
     NamesOnly,
     /// The signature verifies.
     Verified,

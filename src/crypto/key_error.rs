@@ -10,7 +10,7 @@ pub enum KeyError {
     #[error("the public key is empty")]
     Empty,
     /// The public key is longer than the policy allows.
-    #[error("the public key has {found} bytes; at most {limit} are read")]
+    #[error("the public key has {found} bytes, expected at most {limit}")]
     TooLong {
         /// The length found, in bytes.
         found: usize,
@@ -44,7 +44,7 @@ pub enum KeyError {
         algorithm: &'static str,
     },
     /// The crate was built without this algorithm.
-    #[error("{algorithm} keys need the feature `{feature}` of this build")]
+    #[error("this build reads no {algorithm} keys; it needs the feature `{feature}`")]
     FeatureNotEnabled {
         /// The key's algorithm.
         algorithm: Algorithm,
@@ -70,7 +70,7 @@ pub enum KeyError {
     #[error("the Ed25519 key has mixed order")]
     Ed25519MixedOrder,
     /// An RSA modulus is too short or too long.
-    #[error("the RSA modulus has {found} bits, not {shortest} to {longest}")]
+    #[error("the RSA modulus has {found} bits, expected {shortest} to {longest}")]
     RsaModulusBits {
         /// Its length, in bits.
         found: usize,
@@ -88,8 +88,9 @@ pub enum KeyError {
     /// An RSA modulus is prime: anyone can sign for it.
     #[error("the RSA modulus is prime")]
     RsaModulusPrime,
-    /// AWS-LC does not accept the RSA key.
-    #[error("the RSA key is not acceptable")]
+    /// The code that verifies RSA signatures (AWS-LC, or Rust with the feature
+    /// `rustcrypto`) does not accept the key.
+    #[error("the RSA key is not valid")]
     RsaKey,
     /// An ECDSA curve is not P-256, P-384 or P-521.
     #[error("the ECDSA curve is {oid}, expected P-256, P-384 or P-521")]

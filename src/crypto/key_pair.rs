@@ -43,7 +43,7 @@ pub struct KeyPair {
 #[non_exhaustive]
 pub enum KeyPairError {
     /// The text is longer than any private key.
-    #[error("the private key has {found} bytes; at most {limit} are read")]
+    #[error("the private key has {found} bytes, expected at most {limit}")]
     TooLong {
         /// The length found, in bytes.
         found: usize,

@@ -5,12 +5,12 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{Answer, BoxError, KeyStore, SigningKey};
 use crate::model::ClusterId;
 
-/// A separate key for each of some providers, and the cluster's key for all others.
+/// Separate keys for some providers, and the cluster's key for all others.
 ///
-/// With one key for all providers, as in Liqo, providers can compare keys and see
-/// that they have the same consumer. A leaked key gives access to all of these
-/// providers. If a provider already knows the cluster's key, a succession introduces
-/// the separate key: see [`insert`](Self::insert).
+/// Providers that know the same key can see that they have the same consumer, and
+/// the key gives access to all of them if it leaks. If a provider already knows the
+/// cluster's key, a succession introduces the separate key: see
+/// [`insert`](Self::insert).
 ///
 /// # Examples
 /// ```
@@ -49,8 +49,9 @@ impl KeysByProvider {
     }
 
     /// The same store with a separate key for this provider. If the provider knows an
-    /// earlier key, such as the cluster's, pass it as the predecessor: it signs the
-    /// new key, and stays in use until the provider has accepted the new key.
+    /// earlier key, such as the cluster's, pass the earlier key as the predecessor. The
+    /// predecessor signs the new key, and stays in use until the provider has accepted
+    /// the new key.
     #[must_use]
     pub fn insert(
         mut self,

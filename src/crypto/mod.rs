@@ -1,16 +1,16 @@
 //! Keys, signatures, nonces, certificate requests and certificates.
 //!
-//! The types only hold valid values: a [`PublicKey`] has passed the rules for
-//! keys, a [`Nonce`] has the form of a nonce, and a [`Csr`] is the only request
-//! that its subject and key allow. To verify a request, the library builds the
-//! expected request and compares it byte for byte.
+//! The types hold only valid values: a [`PublicKey`] has passed the rules for
+//! keys, a [`Nonce`] has the form of a nonce, and a [`Csr`] contains only one
+//! subject and one key, and is signed by that key. To verify a request, the
+//! library builds the expected request and compares it byte for byte.
 //!
 //! | feature | what it adds |
 //! |---|---|
 //! | none | Ed25519, by `ed25519-dalek` |
 //! | `rsa` | RSA keys of 2048 to 4096 bits, by AWS-LC |
 //! | `ecdsa` | ECDSA keys on P-256, P-384 and P-521, by AWS-LC |
-//! | `rustcrypto` | RSA and ECDSA signatures are verified in Rust if `rsa` and `ecdsa` are off; it makes none |
+//! | `rustcrypto` | RSA signatures are verified in Rust if `rsa` is off, and ECDSA signatures if `ecdsa` is off; no RSA or ECDSA signatures are made in Rust |
 //! | `aws-lc-rs` | Ed25519 signatures are made by AWS-LC |
 
 mod algorithm;

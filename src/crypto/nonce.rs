@@ -43,7 +43,7 @@ pub enum NonceError {
     #[error("the nonce is empty")]
     Empty,
     /// The nonce is longer than the policy allows.
-    #[error("the nonce has {found} bytes; at most {limit} are read")]
+    #[error("the nonce has {found} bytes, expected at most {limit}")]
     TooLong {
         /// The length found, in bytes.
         found: usize,
@@ -51,7 +51,7 @@ pub enum NonceError {
         limit: usize,
     },
     /// The nonce has too few base64 digits.
-    #[error("the nonce has {found} base64 digits, not {shortest} or more")]
+    #[error("the nonce has {found} base64 digits, expected at least {shortest}")]
     TooShort {
         /// The number of digits.
         found: usize,
@@ -75,7 +75,7 @@ pub enum NonceError {
     #[error("the nonce is not canonical padded base64")]
     Encoding,
     /// The nonce decodes to too few or too many bytes.
-    #[error("the nonce decodes to {found} bytes, not to {shortest} to {longest}")]
+    #[error("the nonce decodes to {found} bytes, expected {shortest} to {longest}")]
     Length {
         /// The number of decoded bytes.
         found: usize,
@@ -85,7 +85,9 @@ pub enum NonceError {
         longest: usize,
     },
     /// The bytes repeat too often to be random.
-    #[error("the nonce has only {found} different bytes; a random one has at least {expected}")]
+    #[error(
+        "the nonce has only {found} different byte values, expected at least {expected} of a random nonce"
+    )]
     NotRandom {
         /// The number of different byte values.
         found: usize,

@@ -54,7 +54,7 @@ pub enum PemError {
 ///
 /// In the canonical form the text is the block as Go's `pem.EncodeToMemory` writes
 /// it. The compatible form allows text before the block, any line length, CR LF,
-/// and any number of final newlines. A second block or another label is never
+/// and any white space after the block. A second block or another label is never
 /// allowed.
 pub(super) fn read_one(
     text: &[u8],
@@ -137,9 +137,8 @@ pub(super) fn write_secret(label: &'static str, der: &[u8]) -> Result<SecretText
         .map_err(|_| PemError::Base64)
 }
 
-/// One block, and the text before and after it. Other readers of PEM look for
-/// dashes anywhere. Here the BEGIN and the END of a block have to be whole lines with
-/// the right label.
+/// One block, and the text before and after it. The BEGIN and the END of a block
+/// have to be whole lines with the right label.
 struct Block<'a> {
     before: &'a [u8],
     /// The text from the BEGIN line to the newline of the END line.

@@ -1,5 +1,5 @@
-//! The JSON forms of the questions to keys, of the parts of all questions, and of
-//! the answers of all backends.
+//! The JSON forms of the questions to keys, of the keys and requests in any question,
+//! and of the answers of all backends.
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,

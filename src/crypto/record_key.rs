@@ -35,7 +35,7 @@ pub struct RecordKey {
 #[derive(Clone, ZeroizeOnDrop)]
 struct MacKey {
     bytes: [u8; 32],
-    // Wiped by itself.
+    // The state wipes itself on drop.
     #[zeroize(skip)]
     state: Hmac<Sha256>,
 }

@@ -9,11 +9,12 @@ use super::{Csr, Fingerprint, Nonce, Payload};
 use crate::model::Metadata;
 use crate::model::{Hex, ValueError, as_text, read_hex};
 
-/// The ID of a request to a backend. Every call asks for the same credential or
-/// signature by the same ID.
+/// The ID of a request to a backend. All calls that request the same credential or
+/// signature use the same ID.
 ///
-/// - A credential: SHA-256 over the request, the proof that it rests on, the
-///   lifetime and the certificate that it replaces.
+/// - A credential: SHA-256 over the certificate request, and over the values that
+///   distinguish two requests for the same subject and key, such as the nonce, the
+///   UID of the Tenant, the lifetime and the certificate to replace.
 /// - A signature: SHA-256 over its purpose, the scheme, the key and the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 #[display("{}", Hex(_0))]
@@ -32,8 +33,8 @@ impl RequestId {
         Self::of_certificate(domain, csr, [nonce, uid], lifetime, replaced)
     }
 
-    /// The ID of a resource slice's request, which depends on the proof of its
-    /// Tenant.
+    /// The ID of a resource slice's request. The ID depends on the UID of the Tenant
+    /// whose proof covers the slice.
     pub(crate) fn of_slice(
         csr: &Csr,
         tenant_uid: &str,

@@ -7,7 +7,7 @@ use super::{Algorithm, SignatureScheme, der::two_numbers};
 #[non_exhaustive]
 pub enum SignatureError {
     /// The signature is longer than the policy allows.
-    #[error("the signature has {found} bytes; at most {limit} are read")]
+    #[error("the signature has {found} bytes, expected at most {limit}")]
     TooLong {
         /// The length found, in bytes.
         found: usize,

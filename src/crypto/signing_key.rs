@@ -13,8 +13,8 @@ pub type BoxError = Box<dyn core::error::Error + Send + Sync>;
 ///
 /// The key may be in memory ([`KeyPair`](super::KeyPair)), in a hardware module or
 /// behind a service. A wrong answer does no harm: the library verifies every
-/// signature before it uses it, unless the key
-/// [vouches](Self::verifies_its_signatures) for its signatures.
+/// signature before use, unless the key [vouches](Self::verifies_its_signatures)
+/// for its signatures.
 ///
 /// A key may need time, in a KMS or behind a callback in another language. Then it
 /// answers [`Answer::Pending`]. The step names the awaited signature
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
     use crate::crypto::{Entropy, KeyPair, SignatureError};
 
-    /// Signs with another key than its public key.
+    /// Signs with a private key that does not belong to its public key.
     struct Faulty {
         said: KeyPair,
         used: KeyPair,

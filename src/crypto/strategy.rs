@@ -246,7 +246,8 @@ fn signed(key: &dyn SigningKey, payload: &Payload<'_>, algorithm: &[u8]) -> Vec<
     element(SEQUENCE, &[payload.bytes(), algorithm, &signature])
 }
 
-/// Changes after the signature.
+/// A change of the signed bytes: the position, the number of removed bytes, and the
+/// inserted bytes.
 type Changes = Option<(Index, u8, Vec<u8>)>;
 
 fn changes() -> BoxedStrategy<Changes> {

@@ -7,13 +7,13 @@ use crate::model::{ClusterId, Timestamp};
 
 /// The 64 bytes of a nonce that this library made.
 ///
-/// For an unmodified consumer, these bytes are random. The provider with the
-/// [`RecordKey`] can authenticate its own nonce, with the expiry and both clusters,
-/// without stored state.
+/// For an unmodified consumer, these bytes are random. With the [`RecordKey`], the
+/// provider can authenticate its own nonce, the expiry and the IDs of both clusters.
+/// It needs no stored state for this.
 ///
 /// | bytes | content |
 /// |---|---|
-/// | 0–3 | magic: a random nonce has it once in 2^32 |
+/// | 0–3 | a fixed value; one in 2^32 random nonces begins with this value |
 /// | 4–7 | expiry in seconds since the Unix epoch, big-endian, up to the year 2106 |
 /// | 8–23 | random |
 /// | 24–35 | SHA-256 over a domain tag and both IDs, the first 12 bytes |
@@ -154,7 +154,8 @@ fn names_digest(provider: &ClusterId, consumer: &ClusterId) -> [u8; 12] {
     )
 }
 
-/// Without a key, the digest has one part less, so it differs from that of any key.
+/// Without a key, the digest covers one part fewer, so it differs from the digest of
+/// any key.
 fn commitment_digest(key: Option<&PublicKey>) -> [u8; 12] {
     match key {
         Some(key) => digest(COMMITMENT_DOMAIN, &[key.spki_der()]),

@@ -34,8 +34,9 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// A consumer's control plane: organization `liqo.io`, common name the
-    /// consumer's ID (Liqo `authentication.GenerateCSRForControlPlane`).
+    /// The subject of a consumer's control plane: the organization is `liqo.io`, and
+    /// the common name is the consumer's ID (Liqo
+    /// `authentication.GenerateCSRForControlPlane`).
     pub fn control_plane(consumer: &ClusterId) -> Self {
         Self {
             organization: names::CONTROL_PLANE_ORGANIZATION.to_owned(),
@@ -43,9 +44,9 @@ impl Subject {
         }
     }
 
-    /// A resource slice: organization the consumer's ID, common name the
-    /// slice's name and the first six bytes of the ID's SHA-256 in hexadecimal
-    /// (Liqo `authentication.CommonNameResourceSliceCSR`).
+    /// The subject of a resource slice: the organization is the consumer's ID. The
+    /// common name is the slice's name, a hyphen, and the first six bytes of the ID's
+    /// SHA-256 in hexadecimal (Liqo `authentication.CommonNameResourceSliceCSR`).
     pub fn resource_slice(name: &str, consumer: &ClusterId) -> Self {
         let hash: [u8; 32] = Sha256::digest(consumer.as_str()).into();
         let (suffix, _) = hash.split_at(6);
@@ -55,8 +56,8 @@ impl Subject {
         }
     }
 
-    /// A peering user: organization `liqo.io`, common name
-    /// `liqo-peer-user-<consumer>-` and the suffix in hexadecimal (Liqo
+    /// The subject of a peering user: the organization is `liqo.io`, and the common
+    /// name is `liqo-peer-user-<consumer>-` and the suffix in hexadecimal (Liqo
     /// `authentication.GenerateCSRForPeerUser`).
     pub fn peering_user(consumer: &ClusterId, suffix: [u8; 16]) -> Self {
         Self {

@@ -140,15 +140,15 @@ pub struct ConsumerSettings {
     /// setting, the record is deleted when no certificate or access key of the consumer
     /// can be valid any more, and the consumer is [uninvited](super::Phase::Uninvited)
     /// again. With it, the phase stays [`Ended`](super::Phase::Ended) until
-    /// [`Provider::invite`](super::Provider::invite). A program that invites uninvited
-    /// consumers by itself sets it for these consumers.
+    /// [`Provider::invite`](super::Provider::invite). A program that itself invites
+    /// uninvited consumers must use this setting for these consumers.
     pub keep_record: bool,
 }
 
 impl ProviderConfig {
-    /// The configuration of the cluster with this name, whose API server its peers
-    /// reach at `endpoint`. Every other setting has its default, as in a document
-    /// without this field.
+    /// The configuration of the cluster with this name. Its peers reach its API server
+    /// at `endpoint`. Every other setting has its default, as in a document that
+    /// omits the setting.
     pub(super) fn new(cluster_id: ClusterId, endpoint: Endpoint) -> Self {
         Self {
             cluster_id,
@@ -290,8 +290,8 @@ impl ProviderBuilder {
     }
 
     /// Sets the look-up of the names that are already users or groups. Without a
-    /// look-up, every peer is refused. An empty [`NameTable`](super::NameTable)
-    /// means that only the well-known names are taken.
+    /// look-up, no new peer and no new slice is accepted. An empty
+    /// [`NameTable`](super::NameTable) means that only the well-known names are taken.
     #[must_use]
     pub fn principals(mut self, principals: Arc<dyn Principals>) -> Self {
         self.0.principals = principals;

@@ -301,9 +301,9 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Sends the Identity and answers renewals. Also restores the marks on the
-    /// Tenant, makes the record of an exchange that Liqo completed, and renews the
-    /// commitment if the endpoint has changed.
+    /// Sends the Identity and answers renewals. Also restores the finalizer and the
+    /// commitment annotation on the Tenant, makes the record of an exchange that Liqo
+    /// completed, and renews the commitment if the committed content has changed.
     fn maintain_peering(
         &self,
         issued: &Issued,
@@ -334,7 +334,7 @@ impl<'a> Look<'a> {
         Ok(())
     }
 
-    /// Renews the commitment if the content of the Identity has changed. Returns
+    /// Renews the commitment if the content that it covers has changed. Returns
     /// whether the recorded commitment covers the present content.
     fn renew_commitment(&self, issued: &Issued, plan: &mut Plan<'_>) -> Result<bool, Error> {
         let record = self.observed.record();

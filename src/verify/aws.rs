@@ -137,7 +137,7 @@ fn is_cluster_name(name: &str) -> bool {
         && is_made_of(name, 1..=100, is_allowed)
 }
 
-/// Whether a text has so many bytes, each of them an allowed one.
+/// Whether the number of bytes of a text is in this range, and each byte is allowed.
 fn is_made_of(text: &str, length: RangeInclusive<usize>, is_allowed: impl Fn(u8) -> bool) -> bool {
     length.contains(&text.len()) && text.bytes().all(is_allowed)
 }

@@ -303,7 +303,8 @@ impl Credentials {
         }
     }
 
-    /// The end of the certificate. AWS keys have no end.
+    /// The last second in which the certificate is valid. `None` for AWS keys, which do
+    /// not expire.
     pub fn valid_until(&self) -> Option<Timestamp> {
         self.certificate().map(|chain| chain.leaf().not_after)
     }

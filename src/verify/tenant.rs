@@ -13,7 +13,7 @@ use crate::{
 pub struct TenantExpectation<'a> {
     /// The consumer that the Tenant has to name.
     pub consumer: &'a ClusterId,
-    /// The nonce that the Tenant has to sign.
+    /// The nonce that the Tenant's key has to sign.
     pub nonce: &'a Nonce,
 }
 
@@ -65,8 +65,8 @@ pub fn claimed_consumer(tenant: &Tenant) -> Result<ClusterId, Error> {
 /// Facts that were verified earlier.
 #[derive(Clone, Copy)]
 pub(crate) struct Known<'a> {
-    /// The pinned key. It is only compared, since its strength was checked when it
-    /// was pinned.
+    /// The pinned key, or the key of a refused Tenant that was tested before. The key
+    /// is only compared, since it has passed the rules for keys before.
     pub(crate) public_key: &'a PublicKey,
     /// SHA-256 of the request that this key signed, in DER.
     pub(crate) csr: Option<&'a [u8; 32]>,

@@ -1,19 +1,20 @@
 //! The version of Liqo that a peer runs, and the abilities of that version, as far
 //! as the objects show them.
 //!
-//! Messages do not name a version, but their form may show it. An [`Evidence`]
-//! contains the observations, what each of them shows, and the conclusion. It must
-//! not decide about rights, since a peer can write anything into its messages. It
-//! informs people, and it selects a way that the peer supports: how to renew a
-//! certificate, or in which form to write a key.
+//! Messages do not name a version, but their form may show the version. An
+//! [`Evidence`] contains the observations, the software that each of them shows, and
+//! the conclusion. No right may depend on an [`Evidence`], since a peer can write
+//! anything into its messages. An [`Evidence`] informs people, and selects a way that
+//! the peer supports: how to renew a certificate, or in which form to write a key.
 //!
 //! An object stays as it is when its writer is upgraded. If no single version of
 //! Liqo can have written all objects, the latest version counts, and the
 //! [`Evidence`] says that the observations differ.
 //!
-//! Two facts show nothing. One is a Tenant without a namespace: `liqoctl` prints
-//! none, and for a stored Tenant this depends on this cluster's own version. The
-//! other is the `apiVersion`, which the API server converts.
+//! Two facts show nothing. The first is the namespace of a Tenant: `liqoctl` prints a
+//! Tenant without a namespace, and whether a stored Tenant has a namespace depends on
+//! this cluster's own version of Liqo. The second is the `apiVersion`, which the API
+//! server converts.
 
 mod version;
 
@@ -101,8 +102,8 @@ pub enum Ability {
     /// Renew with a Renew that contains a request, as a consumer and as a provider:
     /// 1.0 and 1.1.
     RenewByRequest,
-    /// Renew with a permanent Renew. The provider writes new certificates to its
-    /// status without a request: since 1.2.
+    /// Renew with a permanent Renew, to whose status the provider writes new
+    /// certificates without a request: since 1.2.
     RenewByChannel,
     /// Prove its own key as a provider, and read for which clusters a nonce was
     /// made: this library only.
@@ -232,7 +233,8 @@ impl Sign {
     }
 }
 
-/// The signs, one a line: the field, its content, and who may have written it.
+/// The signs, one a line: the field, its content, and the software that may have
+/// written this content.
 macro_rules! signs {
     ($($Sign:ident = $field:literal, $found:literal: $shows:expr;)*) => {$(
         const $Sign: Sign = Sign { field: $field, found: $found, shows: $shows };
@@ -374,7 +376,7 @@ fn is_about(metadata: &Metadata, view: &View<'_>) -> bool {
     metadata.label(names::DISCOVERY_CLUSTER_ID_LABEL) == Some(view.peer().as_str())
 }
 
-/// This library writes what these versions of Liqo write.
+/// These versions of Liqo, or this library, which writes the same content.
 const fn liqo(from: LiqoVersion, before: Option<LiqoVersion>) -> PeerSoftware {
     PeerSoftware::of(from, before)
 }
@@ -383,7 +385,7 @@ impl fmt::Display for Evidence {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.peer, formatter)?;
         if self.contradictory {
-            formatter.write_str("; the observations differ, as after an upgrade")?;
+            formatter.write_str("; the observations contradict each other")?;
         }
         Ok(())
     }

@@ -44,7 +44,7 @@ fn a_certificate_looks_like_the_kubernetes_signers() {
         .iter()
         .map(|extension| (extension.extn_id.to_string(), extension.critical))
         .collect();
-    // In the order of what Kubernetes 1.34 issued for Liqo 1.2.0.
+    // The certificates that Kubernetes 1.34 issued for Liqo 1.2.0 have this order.
     assert_eq!(
         extensions,
         [
@@ -186,7 +186,7 @@ fn an_authoritys_name_is_copied_byte_for_byte() {
         .concat(),
         // No name at all.
         Vec::new(),
-        // The same kind twice, two values in one part, and odd types of string.
+        // One attribute type twice, two attributes in one RDN, and a NumericString.
         [
             element(SET, &[&attribute(unit, UTF8_STRING, b"a")]),
             element(SET, &[&attribute(unit, UTF8_STRING, b"b")]),

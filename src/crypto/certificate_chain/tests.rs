@@ -193,7 +193,7 @@ fn a_certificate_for_other_purposes_is_refused() {
         verdict
     };
     assert_eq!(check(&|_| {}), Ok(()));
-    // No KeyUsage allows every use (RFC 5280 section 4.2.1.3).
+    // A certificate without a KeyUsage allows every use (RFC 5280 section 4.2.1.3).
     assert_eq!(check(&|params| params.key_usages.clear()), Ok(()));
     let both = vec![ServerAuth, ClientAuth];
     assert_eq!(

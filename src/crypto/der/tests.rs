@@ -34,7 +34,7 @@ fn lengths_have_one_form_only() {
         check_lengths(&[0x30, 3, 4, 0x81, 0], 4),
         Err(DerError::Length)
     );
-    // A length in another form, so many levels down.
+    // A length that is not in its shortest form, at this depth.
     let nested = |levels| (0..levels).fold(vec![4, 0x81, 0], |der, _| element(0x30, &[&der]));
     for levels in 0..4 {
         let der = nested(levels);

@@ -114,8 +114,8 @@ fn the_encodings_of_small_order_are_those_of_the_library() {
     assert_eq!(found, expected);
 }
 
-/// A key of small order verifies a signature over every eighth message, and a
-/// nonce of small order is chosen so that it fits. `verify` accepts both.
+/// With a key of small order, a signature needs no private key: over about one
+/// message in eight, `verify` accepts a signature with s = 0 and an R of small order.
 #[test]
 fn keys_and_nonces_of_small_order_are_refused_with_any_key() {
     let mut accepted = 0;

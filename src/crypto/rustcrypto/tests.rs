@@ -1,4 +1,5 @@
-//! The same verdicts as AWS-LC, on Wycheproof's vectors and on signatures of our own.
+//! The code in Rust and AWS-LC give the same verdicts on Wycheproof's vectors and on
+//! signatures that the tests make.
 
 use aws_lc_rs::{
     rand::SystemRandom,

@@ -23,8 +23,8 @@ impl Provider {
     /// Ends a peering: deletes the Tenant. [`reconcile`](crate::Machine::reconcile)
     /// then withdraws the rights and deletes the Secrets and renewals of the peering.
     /// Without a Tenant, this call revokes the invitation. The key stays pinned
-    /// until all certificates have expired. The tenant namespace stays, since
-    /// others may use it.
+    /// until all certificates have expired and all access keys are deleted. The
+    /// tenant namespace stays, since it may contain objects of other programs.
     ///
     /// # Errors
     /// As [`look`](Self::look); [`Precondition::SlicesRemain`] while the peer has

@@ -58,8 +58,8 @@ impl Provider {
         })
     }
 
-    /// Approves the waiting request, or a request that was denied before. Nothing
-    /// is signed yet: [`reconcile`](crate::Machine::reconcile) does that.
+    /// Approves the waiting request, or a request that was denied before. This call
+    /// does not ask the signer: [`reconcile`](crate::Machine::reconcile) does.
     ///
     /// # Errors
     /// As [`look`](Self::look); [`Precondition::NothingToApprove`] if no request

@@ -3,7 +3,7 @@
 //!
 //! A peering user has its own key and certificate. It may read some of Liqo's
 //! configuration and write in one tenant namespace. The consumer's administrator
-//! runs `liqoctl peer` with its kubeconfig. Source: Liqo
+//! runs `liqoctl peer` with the kubeconfig of the peering user. Source: Liqo
 //! `pkg/liqoctl/rest/peering-user`.
 
 use std::sync::Arc;
@@ -46,8 +46,8 @@ pub struct NewPeeringUser {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct PeeringUser {
-    /// The step that grants its rights. Apply it before you hand over the
-    /// kubeconfig.
+    /// The step that grants the user's rights. Apply this step before you hand over
+    /// the kubeconfig.
     pub step: Step,
     /// The user's kubeconfig. It contains the private key, and is not stored.
     pub kubeconfig: Kubeconfig,
@@ -167,7 +167,7 @@ impl NewPeeringUser {
     /// request.
     ///
     /// # Errors
-    /// [`ApiMisuse::SignerCertificate`] if it is not for this request;
+    /// [`ApiMisuse::SignerCertificate`] if the certificate is not for this request;
     /// [`LocalFault::KeyNotExportable`] if a kubeconfig cannot contain or reference
     /// the key.
     pub fn continue_with(&self, chain: &CertificateChain) -> Result<PeeringUser, Error> {

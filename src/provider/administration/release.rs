@@ -17,9 +17,10 @@ impl Provider {
     /// # Errors
     /// [`Precondition::NoTenant`] if there is no Tenant; as [`look`](Self::look).
     /// The peer can write its Tenant and the Secrets of the handshake. If they
-    /// cannot be read, the peer can still be cordoned or drained. The call fails
+    /// cannot be read, the peer can still be cordoned or drained. The call then fails
     /// with [`LocalFault::Unreadable`](crate::error::LocalFault::Unreadable) only
-    /// if the Tenant cannot be read and the peer has neither a record nor rights.
+    /// if no object can store the condition: the Tenant cannot be read, and the peer
+    /// has no readable record. Even then, the call drains a peer that has rights.
     pub fn set_condition(
         &self,
         view: &View<'_>,

@@ -61,7 +61,7 @@ use crate::{
 /// }
 /// ```
 pub trait AwsIdentities: Send + Sync {
-    /// Returns the user with its access key, or that the answer is pending or
+    /// Returns the user with its access key. The answer may also be pending or
     /// denied.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ pub(super) fn request(context: &HolderContext<'_>) -> AwsIdentityRequest {
 
 /// Asks the configured [`AwsIdentities`] for the AWS user. The holder's sealed
 /// record keeps the user with the secret part of its key, so that the provider does
-/// not ask for it again. The peer's record keeps the public part.
+/// not ask for the user again. The peer's record keeps the public part of the key.
 pub(super) fn ask(
     context: &HolderContext<'_>,
     request: &AwsIdentityRequest,

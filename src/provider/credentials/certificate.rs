@@ -70,8 +70,8 @@ fn replaced(context: &HolderContext<'_>) -> Option<Fingerprint> {
 
 /// Asks the configured signer, and stores the certificate. `renews` is the
 /// certificate in force, if the request renews this certificate. Then a denial is
-/// recorded, and a certificate that ends no later is refused. Returns whether a new
-/// certificate is stored.
+/// recorded, and a new certificate that does not end later than the one in force is
+/// refused. Returns whether a new certificate is stored.
 pub(super) fn ask(
     context: &HolderContext<'_>,
     request: &SigningRequest,

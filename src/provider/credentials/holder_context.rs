@@ -103,8 +103,8 @@ impl HolderContext<'_> {
         }
     }
 
-    /// Whether the Secret in which Liqo keeps the certificate contains it. Also true
-    /// for a credential that is no certificate.
+    /// Whether the Secret in which Liqo keeps the certificate contains this
+    /// credential's certificate. Also true for a credential that is no certificate.
     pub(crate) fn is_certificate_stored(&self, credential: &Credential) -> bool {
         credential
             .shown

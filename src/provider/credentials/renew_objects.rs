@@ -1,4 +1,4 @@
-//! Answers the peer's Renew objects. Through them, a renewed certificate reaches an
+//! Answers the peer's Renew objects, which carry a renewed certificate to an
 //! unmodified consumer.
 //!
 //! Since Liqo 1.2, a Renew contains no request: the provider renews by itself and
@@ -26,7 +26,7 @@ pub enum RenewalChannel {
     /// Identity to the consumer.
     ByHand,
     /// The consumer has a Renew without a request, and waits for the certificates
-    /// that the provider renews by itself: Liqo 1.2.
+    /// that the provider renews by itself: Liqo 1.2 and later.
     Permanent,
     /// The consumer asks for each renewal: Liqo 1.0 and 1.1.
     Request,

@@ -34,7 +34,8 @@ pub enum Renewal {
     /// The request must be signed again. The present certificate stays in force
     /// until the new one arrives.
     Due(Box<SigningRequest>),
-    /// The signer denied the renewal, or issued a certificate that ends no later.
+    /// The signer denied the renewal, or issued a certificate that does not end later
+    /// than the present one.
     Denied {
         /// The reason for the denial.
         error: Error,

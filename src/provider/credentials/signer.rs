@@ -19,10 +19,10 @@ use crate::{
 /// The provider asks the signer only for requests whose proof is on record. It may
 /// ask again for the same [`RequestId`], after a crash or while the answer is
 /// pending. A signer that stores its answers by that ID never signs twice. The
-/// provider checks the certificate before it uses it.
+/// provider checks the certificate before use.
 pub trait CsrSigner: Send + Sync {
-    /// Returns the certificate with its intermediates, or that the answer is
-    /// pending or denied.
+    /// Returns the certificate with its intermediates. The answer may also be pending
+    /// or denied.
     ///
     /// # Errors
     /// The reason why the signer cannot answer. The step fails and can be tried

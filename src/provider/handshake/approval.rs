@@ -27,7 +27,7 @@ use crate::{
 ///     provider::{ApprovalRequest, Approver},
 /// };
 ///
-/// /// Approves of the keys that an administrator has compared; the others wait.
+/// /// Approves the keys that an administrator has compared. The other keys wait.
 /// struct Compared(BTreeSet<Fingerprint>);
 ///
 /// impl Approver for Compared {

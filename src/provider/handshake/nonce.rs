@@ -42,7 +42,7 @@ pub(super) enum PresentNonce {
 }
 
 impl Look<'_> {
-    /// Hands the nonce out again, until it expires.
+    /// Sends the nonce again, and waits for the Tenant until the nonce expires.
     pub(crate) fn await_tenant(&self, nonce: &Nonce, plan: &mut Plan<'_>) {
         self.send(nonce.clone(), plan);
         plan.wake_by(nonce.structured().map(|nonce| nonce.expires()));

@@ -37,8 +37,8 @@ use crate::{
 /// slices needs less than a KiB, and a question takes hardly longer with more peers.
 ///
 /// Two names with the same hash of 64 bits count as the same name. Such a collision
-/// can refuse a peer, but can never accept one wrongly. Without the key, nobody can
-/// cause a collision.
+/// can cause the refusal of a peer, but never the wrong acceptance of a peer. Without
+/// the key, nobody can cause a collision.
 ///
 /// # Examples
 /// ```

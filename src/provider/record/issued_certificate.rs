@@ -34,7 +34,7 @@ pub(crate) struct IssuedCertificate {
 }
 
 /// A renewal that the signer denied, or for which the signer issued a certificate
-/// that ends no later.
+/// that does not end later than the present one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RefusedRenewal {

@@ -1,5 +1,5 @@
-//! The provider's records of each peer and of each peer's slice. A record is a
-//! sealed Secret in the provider's own namespace.
+//! The provider's records: one of each peer, and one of each slice of a peer. A
+//! record is a sealed Secret in the provider's own namespace.
 
 mod aws_keys;
 mod grant;

@@ -293,7 +293,7 @@ mod tests {
         assert!(record.has_used(&old) && record.has_used(&other) && record.has_used(&new));
         record.use_up(&new, at_end);
         assert!(!record.has_used(&old));
-        // Nobody knows when this one expires.
+        // The record does not contain the expiry of this nonce.
         assert!(record.has_used(&other) && record.has_used(&new));
     }
 

@@ -18,8 +18,8 @@ use crate::{
 };
 
 impl Configuration {
-    /// Whether a peer needs the handshake. It does not if this side's administrator
-    /// and the Tenant both waive the handshake (rule 6).
+    /// Whether a peer needs the handshake. The handshake is not required if this
+    /// side's administrator and the Tenant both waive it (rule 6).
     pub(crate) fn handshake_required(&self, peer: &ClusterId, tenant: &Tenant) -> bool {
         let settings = self.settings.peers.get(peer);
         !(settings.is_some_and(|settings| settings.tolerate_no_handshake)

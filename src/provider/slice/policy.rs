@@ -67,8 +67,8 @@ pub enum SliceDecision {
 
 /// Liqo's own decision for slices with the class `default` or without a class. Such
 /// a slice gets the resources that it requests. For all other resources and for the
-/// classes and labels, the slice gets the configured defaults. An invalid or
-/// negative quantity is denied. Other controllers decide on other classes. Source:
+/// classes and labels, the slice gets the configured defaults. A slice with an invalid
+/// or negative quantity is denied. Other controllers decide on other classes. Source:
 /// Liqo `remoteresourceslicecontroller.SliceStatusOptions`.
 ///
 /// # Examples

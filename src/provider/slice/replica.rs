@@ -288,7 +288,7 @@ impl<'a> SliceLook<'a> {
     }
 
     /// Sets this side's annotations on the slice, and the label by which Liqo's
-    /// quotas find the slice and read the annotations.
+    /// quotas find the slice with its annotations.
     fn annotate(&self, slice: &mut ResourceSlice) {
         let metadata = &mut slice.metadata;
         if self

@@ -101,8 +101,8 @@ impl SliceLook<'_> {
         }
     }
 
-    /// The message if the slice requests more than its record may contain. A record
-    /// with a larger grant could not be read again.
+    /// The message of the denial, if the slice requests more than its record may
+    /// contain. A record with a larger grant could not be read again.
     fn excess(&self) -> Option<String> {
         let limits = &self.look.policy().limits;
         let asked = &self.object.spec.resources;

@@ -128,7 +128,7 @@ fn contradictory_evidence_is_reported() {
     assert!(evidence.contradictory);
     assert_eq!(
         evidence.to_string(),
-        "Liqo 1.2.0 or later, or this library; the observations differ, as after an upgrade"
+        "Liqo 1.2.0 or later, or this library; the observations contradict each other"
     );
     assert_eq!(evidence.can(Ability::RenewByChannel), Some(true));
 

@@ -1,4 +1,4 @@
-//! A refused Tenant that stays costs no test of its key at each look.
+//! The key of a Tenant that stays refused is not tested again in each step.
 
 use std::sync::Arc;
 
@@ -27,7 +27,8 @@ fn a_prime_modulus_is_found_once() {
     cluster.looks_cost_no_test("public-key-refused");
 }
 
-/// Another key is tested again, and the proven one is forgotten here.
+/// If the Tenant's key changes, the new key is tested, and the result for the earlier
+/// key is forgotten.
 #[test]
 fn the_test_is_remembered_for_the_present_key_alone() {
     let mut cluster = Cluster::with_a_tenant_for_a_replaced_nonce();
@@ -56,7 +57,8 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// The Tenant has signed the first nonce, and the second one is on offer.
+    /// The Tenant contains a signature of the first nonce. The second nonce is on
+    /// offer.
     fn with_a_tenant_for_a_replaced_nonce() -> Self {
         let authority = Authority::new("ca", now(), DAY, &Entropy::from_bytes([9; 32])).unwrap();
         let api_server: ApiServerUrl = "https://172.19.0.3:6443".parse().unwrap();
