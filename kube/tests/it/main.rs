@@ -22,6 +22,7 @@ mod interference;
 mod least_rights;
 mod life;
 mod login;
+mod many;
 mod opening;
 mod real_clusters;
 mod real_liqo;
