@@ -67,3 +67,21 @@ pub(super) fn message(domain: &[u8], fields: &[&[u8]]) -> Vec<u8> {
     }
     message
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Twice the longest key and the longest signature: enough for both in base64.
+    #[test]
+    fn a_long_annotation_is_not_read() {
+        let policy = Policy::strict();
+        let annotation = |digits: usize| format!("{}.{}", "A".repeat(digits), "A".repeat(4));
+        let is_read = |text: &str| KeyAndSignature::from_annotation(text, &policy).is_some();
+        // Base64 has four digits at a time, so the limit of 6144 itself is not reached.
+        assert_eq!(annotation(6136).len(), 6141);
+        assert!(is_read(&annotation(6136)));
+        assert_eq!(annotation(6140).len(), 6145);
+        assert!(!is_read(&annotation(6140)));
+    }
+}

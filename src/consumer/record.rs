@@ -176,3 +176,29 @@ const SIGNED_BEFORE: usize = 4;
 /// The maximum length of `spent`, enough for the nonces of two peerings. By default,
 /// the nonces expire within a day.
 const SPENT: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::{Entropy, RecordKey, StructuredNonce};
+
+    #[test]
+    fn the_latest_nonces_stay_on_record() {
+        let (one, other) = ("cl01".parse().unwrap(), "cl02".parse().unwrap());
+        let key = RecordKey::new([1; 32]).unwrap();
+        let nonces: Vec<Nonce> = (0..17)
+            .map(|seed| {
+                let entropy = Entropy::from_bytes([seed; 32]);
+                StructuredNonce::issue(&one, &other, None, Timestamp::EPOCH, &key, &entropy)
+            })
+            .collect();
+        let mut record = Record::default();
+        for nonce in nonces.iter().chain(nonces.last()) {
+            record.remember_signed(nonce.clone());
+            record.spend(nonce.clone());
+        }
+        assert_eq!(record.signed_before, nonces[13..]);
+        assert_eq!(record.spent, nonces[1..]);
+        assert!(!record.has_spent(&nonces[0]) && record.has_spent(&nonces[1]));
+    }
+}

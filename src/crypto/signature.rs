@@ -65,3 +65,25 @@ pub(super) fn check_form(algorithm: Algorithm, signature: &[u8]) -> Result<(), S
         found => Err(SignatureError::Length { found, expected }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::der::{INTEGER, SEQUENCE, element};
+
+    #[test]
+    fn an_ecdsa_signature_is_two_numbers_and_nothing_else() {
+        let number = element(INTEGER, &[&[7]]);
+        let of = |numbers: usize, behind: &[u8]| {
+            let numbers = vec![&number[..]; numbers];
+            [&element(SEQUENCE, &numbers), behind].concat()
+        };
+        assert_eq!(check_form(Algorithm::EcdsaP256, &of(2, &[])), Ok(()));
+        for signature in [of(1, &[]), of(3, &[]), of(2, &[0]), Vec::new()] {
+            assert_eq!(
+                check_form(Algorithm::EcdsaP256, &signature),
+                Err(SignatureError::Encoding)
+            );
+        }
+    }
+}

@@ -91,6 +91,35 @@ mod tests {
     }
 
     #[test]
+    fn each_wrong_token_doubles_the_delay_and_each_quiet_period_halves_it() {
+        let limits = Limits::default();
+        let wrong = Outcome::WrongToken {
+            peer: "a".parse().unwrap(),
+            is_empty: false,
+        };
+        let mut now: Timestamp = "2026-11-20T13:00:00Z".parse().unwrap();
+        let mut throttle = Throttle::default();
+        for (quiet, milliseconds) in [
+            (0, 250),
+            (0, 500),
+            (0, 1000),
+            (0, 2000),
+            (0, 3000),
+            (0, 3000),
+            // A period is the longest delay.
+            (2, 3000),
+            (3, 2000),
+            (7, 1000),
+            (0, 2000),
+            (60, 250),
+        ] {
+            now = now + Duration::from_secs(quiet);
+            let delay = throttle.delay(Some(&wrong), now, &limits);
+            assert_eq!(delay, Duration::from_millis(milliseconds), "{quiet}");
+        }
+    }
+
+    #[test]
     fn it_is_bounded_and_passes() {
         let limits = Limits::default();
         let wrong = Outcome::WrongToken {

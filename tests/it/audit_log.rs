@@ -322,6 +322,15 @@ fn a_long_hostile_text_stays_within_the_limit_of_a_line() {
 }
 
 #[test]
+fn a_line_beyond_the_limit_is_not_read() {
+    let read = |length: usize| Entry::parse(&vec![b'a'; length]).unwrap_err();
+    let limit = LONGEST_LINE;
+    assert_eq!(limit, 16_384);
+    assert_eq!(read(limit), LogFault::Form);
+    assert_eq!(read(limit + 1), LogFault::TooLong { limit });
+}
+
+#[test]
 fn no_entry_holds_a_secret() {
     let exchange = {
         let mut exchange = Setup::new().exchange();

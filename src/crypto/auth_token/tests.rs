@@ -35,6 +35,14 @@ fn liqos_own_form_and_others() {
             Err(TokenError::Character { at: 1 }),
         ),
         (
+            &"a".repeat(512),
+            Err(TokenError::Length {
+                found: 512,
+                expected: 128,
+            }),
+            Ok(()),
+        ),
+        (
             &"a".repeat(513),
             Err(TokenError::TooLong {
                 found: 513,

@@ -73,6 +73,30 @@ fn nothing_follows_the_signature() {
     );
 }
 
+/// A refused request is compared part by part, once its lengths have been checked
+/// down to eight levels.
+#[test]
+fn lengths_of_a_refused_request_are_checked_down_to_a_depth() {
+    let (subject, key) = (subject("cl-consumer"), key(1));
+    let nested = |levels| {
+        let padded_length = vec![4, 0x81, 0];
+        (0..levels).fold(padded_length, |der, _| element(SEQUENCE, &[&der]))
+    };
+    let no_version = DerError::Unexpected {
+        found: SEQUENCE,
+        expected: INTEGER,
+    };
+    for (levels, error) in [(8, DerError::Length), (9, no_version)] {
+        let der = element(SEQUENCE, &[&nested(levels)]);
+        let pem = pem_block::write(LABEL, &der).into_bytes();
+        let error = CsrError::Der(error);
+        assert_eq!(
+            check(&pem, &subject, &key),
+            [Err(error.clone()), Err(error)]
+        );
+    }
+}
+
 #[test]
 fn each_string_type_and_order_is_compatible_and_becomes_canonical_pem() {
     let (subject, key) = (subject("cl-consumer"), key(1));

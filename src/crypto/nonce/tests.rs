@@ -30,6 +30,31 @@ fn bytes_with_few_values_are_drawn_again() {
 }
 
 #[test]
+fn a_nonce_has_at_least_16_values_and_at_most_96_bytes() {
+    let text = |values: usize| {
+        let bytes = (0..LENGTH).map(|index| u8::try_from(index % values).unwrap());
+        STANDARD.encode(bytes.collect::<Vec<_>>())
+    };
+    assert_eq!(both(text(16).as_bytes()).0, Ok(()));
+    let not_random = NonceError::NotRandom {
+        found: 15,
+        expected: 16,
+    };
+    assert_eq!(both(text(15).as_bytes()).0, Err(not_random));
+
+    let mut policy = Policy::compatible();
+    policy.limits.nonce = 200;
+    let parse = |bytes| Nonce::parse(STANDARD.encode(vec![7; bytes]).as_bytes(), &policy);
+    assert!(parse(16).is_ok() && parse(96).is_ok());
+    let too_long = NonceError::Length {
+        found: 97,
+        shortest: 16,
+        longest: 96,
+    };
+    assert_eq!(parse(97), Err(too_long));
+}
+
+#[test]
 fn other_forms_are_compatible_only() {
     use NonceError::*;
     let bytes: Vec<u8> = (0..96).map(|n: u8| n.wrapping_mul(37) ^ 0xfb).collect();

@@ -5,7 +5,7 @@ use liqo_auth::{
     crypto::{Csr, Entropy, KeyError, Nonce, NonceError, PublicKey, SignatureError, Subject},
     error::{Fault, PolicyRefusal},
     machine::Objects,
-    model::{ClusterId, Metadata, Tenant, TenantSpec},
+    model::{ClusterId, Metadata, Namespace, Tenant, TenantSpec},
     policy::{Limits, Policy},
     verify::{self, TenantExpectation},
 };
@@ -118,4 +118,33 @@ fn the_name_of_a_cluster() {
         assert_eq!(is_too_long, found > limit, "{found}");
         exchange.now = exchange.now + core::time::Duration::from_secs(1);
     }
+}
+
+/// The compatible policy accepts longer names, but makes no namespace for them.
+#[test]
+fn the_name_of_a_cluster_whose_namespace_has_another_name() {
+    for (found, namespace, is_invited) in [
+        (51, None, true),
+        (52, None, false),
+        (52, Some("tenant-of-a-long-name"), true),
+        (63, Some("tenant-of-a-long-name"), true),
+    ] {
+        let mut setup = Setup::new();
+        setup.policy = Policy::compatible();
+        let exchange = setup.exchange();
+        let peer: ClusterId = "c".repeat(found).parse().unwrap();
+        let mut objects = Objects::new();
+        if let Some(name) = namespace {
+            let mut existing = Namespace::for_tenant(&peer);
+            existing.metadata.name = name.to_owned();
+            objects.insert(existing.into());
+        }
+        let view = objects.view(&peer);
+        let invited = exchange.provider.invite(&view, exchange.env());
+        let too_long = PolicyRefusal::ClusterIdTooLong { found, limit: 51 };
+        let refusal = invited.err().map(|error| error.fault().clone());
+        assert_eq!(refusal, (!is_invited).then_some(Fault::Policy(too_long)));
+    }
+    assert_eq!(Policy::compatible().limits.cluster_id, 63);
+    assert!("c".repeat(64).parse::<ClusterId>().is_err());
 }

@@ -3,6 +3,7 @@
 mod answers;
 mod anything;
 mod kept_answers;
+mod limits;
 mod requests;
 mod service_accounts;
 
