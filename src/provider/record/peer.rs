@@ -262,7 +262,7 @@ const USED_NONCES: usize = 96;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crypto::Entropy;
+    use crate::crypto::{Entropy, KeyPair, SigningKey};
 
     /// The first format holds the digest of the nonce's text.
     #[test]
@@ -295,6 +295,40 @@ mod tests {
         assert!(!record.has_used(&old));
         // The record does not contain the expiry of this nonce.
         assert!(record.has_used(&other) && record.has_used(&new));
+    }
+
+    #[test]
+    fn the_latest_used_nonces_stay_on_record() {
+        let nonces: Vec<Nonce> = (0..98)
+            .map(|seed| Nonce::random(&Entropy::from_bytes([seed; 32])))
+            .collect();
+        let mut record = Record::new(None, Timestamp::EPOCH);
+        for nonce in &nonces {
+            record.use_up(nonce, Timestamp::EPOCH);
+            record.use_up(nonce, Timestamp::EPOCH);
+        }
+        let [first, second, third, ..] = &nonces[..] else {
+            panic!("98 nonces were used");
+        };
+        assert!(!record.has_used(first) && !record.has_used(second));
+        assert!(record.has_used(third));
+        assert_eq!(record.used.len(), 96);
+    }
+
+    #[test]
+    fn an_invitation_is_a_nonce_on_offer_to_an_unknown_peer() {
+        let [offered, used] = [1, 2].map(|seed| Nonce::random(&Entropy::from_bytes([seed; 32])));
+        let mut record = Record::new(None, Timestamp::EPOCH);
+        assert!(!record.is_invitation());
+        record.offered = Some(Offer::of(&offered));
+        assert!(record.is_invitation());
+
+        let mut known = record.clone();
+        let key = KeyPair::from_entropy(&Entropy::from_bytes([3; 32]));
+        known.public_key = Some(key.public_key().clone());
+        assert!(!known.is_invitation());
+        record.used.push(NonceMark::of(&used));
+        assert!(!record.is_invitation());
     }
 
     /// Earlier versions hold only the mark of the nonce on offer.

@@ -65,8 +65,10 @@ fn a_denied_request_is_refused_until_it_is_approved() {
             reason: reason.clone()
         }
     );
-    exchange.carry_out(true, step);
     let denied: Fault = PolicyRefusal::Disapproved { reason }.into();
+    let refused = step.refused.iter().map(|refused| refused.error.fault());
+    assert_eq!(refused.collect::<Vec<_>>(), [&denied]);
+    exchange.carry_out(true, step);
     for _ in 0..2 {
         let step = exchange.turn_of_provider();
         assert!(step.is_settled());
@@ -171,6 +173,19 @@ fn an_approval_without_a_tenant_is_an_error() {
     assert_eq!(nothing_to_approve(&exchange), "Uninvited");
     exchange.invite();
     assert_eq!(nothing_to_approve(&exchange), "AwaitsTenant");
+}
+
+#[test]
+fn a_tenant_that_is_refused_for_another_reason_is_not_approved() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = Setup::new().exchange();
+    exchange.provider =
+        notary.provider(|builder| builder.configure(|config| config.require_approval = true));
+    exchange.invite();
+    exchange.deliver("nonce");
+    exchange.hand_over(exchange.tenant()).unwrap();
+    exchange.edit_tenant(|tenant| tenant.spec.signature = vec![1; 64].into());
+    assert_eq!(nothing_to_approve(&exchange), "Refused");
 }
 
 #[test]

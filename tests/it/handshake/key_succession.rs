@@ -64,6 +64,23 @@ fn a_key_may_succeed_another_if_the_old_key_signs() {
     assert!(step.is_settled());
     let error = refused(&mut exchange, signing(&nonce, &old));
     assert!(is_key_changed(&error));
+
+    // The consumer no longer sends the succession.
+    let has_succession = |tenant: Tenant| {
+        let annotations = tenant.metadata.annotations;
+        annotations.contains_key(KEY_SUCCESSION_ANNOTATION)
+    };
+    assert!(has_succession(exchange.stored_tenant()));
+    exchange.hand_over(signing(&nonce, &new)).unwrap();
+    assert!(!has_succession(exchange.stored_tenant()));
+}
+
+#[test]
+fn a_proof_of_the_same_key_is_no_succession() {
+    let mut exchange = authenticated(&Notary::new(30 * YEAR));
+    let nonce = fresh_nonce(&mut exchange);
+    exchange.hand_over(signing(&nonce, &ed25519(1))).unwrap();
+    assert_eq!(settle(&mut exchange), [Decision::HandshakeVerified]);
 }
 
 #[test]
@@ -144,8 +161,6 @@ fn a_succession_that_is_forged_replayed_or_missing_changes_nothing() {
     assert_eq!(error.fault(), &mismatch.into());
 }
 
-/// A succession can be used once, because its nonce can. An attacker who
-/// recorded an earlier succession cannot restore the old key.
 /// A succession speaks for another key. It does not excuse another fault.
 #[test]
 fn a_fault_beside_a_succession_is_told_as_itself() {
@@ -160,6 +175,8 @@ fn a_fault_beside_a_succession_is_told_as_itself() {
     );
 }
 
+/// A succession can be used once, because its nonce can. An attacker who
+/// recorded an earlier succession cannot restore the old key.
 #[test]
 fn a_succession_can_be_used_once() {
     let notary = Notary::new(30 * YEAR);

@@ -37,7 +37,7 @@ fn provider_with(record_key: RecordKey) -> Provider {
 }
 
 /// An exchange up to the first CertificateSigningRequest.
-fn requested() -> Exchange {
+pub(super) fn requested() -> Exchange {
     let mut exchange = exchange();
     exchange.turn_of_provider();
     exchange.deliver("nonce");
@@ -48,7 +48,7 @@ fn requested() -> Exchange {
     exchange
 }
 
-fn requests(objects: &Objects) -> Vec<CertificateSigningRequest> {
+pub(super) fn requests(objects: &Objects) -> Vec<CertificateSigningRequest> {
     let requests = objects.iter().filter_map(|object| match object {
         Object::CertificateSigningRequest(request) => Some((**request).clone()),
         _ => None,
@@ -56,13 +56,13 @@ fn requests(objects: &Objects) -> Vec<CertificateSigningRequest> {
     requests.collect()
 }
 
-fn only_request(objects: &Objects) -> CertificateSigningRequest {
+pub(super) fn only_request(objects: &Objects) -> CertificateSigningRequest {
     let [request] = requests(objects).try_into().unwrap();
     request
 }
 
 /// Signs what is approved, as kube-controller-manager does.
-fn sign_approved(exchange: &mut Exchange) -> usize {
+pub(super) fn sign_approved(exchange: &mut Exchange) -> usize {
     let now = exchange.now;
     sign_approved_in(&mut exchange.at_provider, now)
 }
@@ -81,7 +81,7 @@ fn sign_approved_in(objects: &mut Objects, now: liqo_auth::model::Timestamp) -> 
     usize::from(signed)
 }
 
-fn condition(condition_type: &str, message: &str) -> CertificateSigningRequestCondition {
+pub(super) fn condition(condition_type: &str, message: &str) -> CertificateSigningRequestCondition {
     CertificateSigningRequestCondition {
         condition_type: condition_type.to_owned(),
         status: "True".to_owned(),
@@ -90,7 +90,10 @@ fn condition(condition_type: &str, message: &str) -> CertificateSigningRequestCo
     }
 }
 
-fn edit_request(exchange: &mut Exchange, edit: impl FnOnce(&mut CertificateSigningRequest)) {
+pub(super) fn edit_request(
+    exchange: &mut Exchange,
+    edit: impl FnOnce(&mut CertificateSigningRequest),
+) {
     let mut request = only_request(&exchange.at_provider);
     edit(&mut request);
     exchange.at_provider.insert(request.into());

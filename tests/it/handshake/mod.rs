@@ -11,3 +11,5 @@ mod offers;
 mod records;
 mod serving_ca;
 mod stored_commitments;
+mod tenants;
+mod unanswered_requests;

@@ -4,11 +4,12 @@ use liqo_auth::{
     Machine,
     audit::Decision,
     error::{Fault, PeerMisbehaved, PolicyRefusal, Rule},
-    machine::Step,
+    machine::{Objects, Step},
     model::{
         AuthzPolicy, ClusterRoleBinding, Metadata, Object, RbacSubject, Resource, RoleBinding,
         Tenant, TenantCondition, TenantSpec, names,
     },
+    policy::Policy,
     provider::{self, Provider, ProviderBuilder},
 };
 
@@ -70,15 +71,15 @@ fn parameters_that_an_administrator_wrote_are_kept() {
 #[test]
 fn a_tenant_cannot_declare_that_it_needs_no_handshake() {
     let notary = Notary::new(YEAR);
-    for configured in [None, Some("cl-other")] {
+    for configured in [None, Some(("cl-other", true)), Some(("cl-consumer", false))] {
         let mut exchange = tolerated(&notary);
         exchange.provider = notary.provider(|builder| match configured {
-            Some(peer) => builder.configure(|config| {
+            Some((peer, tolerates)) => builder.configure(|config| {
                 config
                     .peers
                     .entry(id(peer))
                     .or_default()
-                    .tolerate_no_handshake = true
+                    .tolerate_no_handshake = tolerates
             }),
             None => builder,
         });
@@ -119,6 +120,13 @@ fn names_and_principals_are_checked_for_tolerated_peers_too() {
         Fault::PeerMisbehaved(PeerMisbehaved::NameMismatch { .. })
     ));
     let mut exchange = tolerated(&notary);
+    exchange.edit_tenant(|tenant| tenant.spec.proxy_url = Some("ftp://10.0.0.1".into()));
+    let error = refused(&exchange);
+    assert!(matches!(
+        error,
+        Fault::PeerMisbehaved(PeerMisbehaved::Url(_))
+    ));
+    let mut exchange = tolerated(&notary);
     let names: provider::NameTable = ["cl-consumer".to_owned()].into_iter().collect();
     exchange.provider = provider(&notary, |builder| {
         builder.principals(std::sync::Arc::new(names))
@@ -127,6 +135,51 @@ fn names_and_principals_are_checked_for_tolerated_peers_too() {
         name: "cl-consumer".into(),
     };
     assert_eq!(refused(&exchange), taken.into());
+}
+
+/// The peer has its rights without the nonce on offer.
+#[test]
+fn an_invitation_ends_when_its_peer_is_tolerated() {
+    let notary = Notary::new(YEAR);
+    let mut exchange = tolerated(&notary);
+    let tenant = exchange.stored_tenant();
+    exchange.at_provider.remove(&tenant.id());
+    exchange.invite();
+    assert_eq!(exchange.provider_phase().name(), "AwaitsTenant");
+    exchange.at_provider.insert(tenant.clone().into());
+    settled(&mut exchange);
+    assert_eq!(exchange.provider_phase().name(), "Tolerated");
+    exchange.at_provider.remove(&tenant.id());
+    settled(&mut exchange);
+    assert_eq!(exchange.provider_phase().name(), "Uninvited");
+}
+
+/// The compatible policy accepts longer names, but makes no namespace for them.
+#[test]
+fn a_tolerated_peer_whose_name_is_too_long_for_a_namespace_is_refused() {
+    let notary = Notary::new(YEAR);
+    for found in [51, 52] {
+        let peer = id(&"c".repeat(found));
+        let provider = notary.provider(|builder| {
+            builder.configure(|config| {
+                config.policy = Policy::compatible();
+                let settings = config.peers.entry(peer.clone()).or_default();
+                settings.tolerate_no_handshake = true;
+            })
+        });
+        let exchange = tolerated(&notary);
+        let mut tenant = exchange.stored_tenant();
+        tenant.metadata.name = peer.to_string();
+        tenant.metadata.namespace = "elsewhere".into();
+        tenant.spec.cluster_id = peer.to_string();
+        let label = names::REMOTE_CLUSTER_ID_LABEL.to_owned();
+        tenant.metadata.labels.insert(label, peer.to_string());
+        let objects: Objects = [Object::from(tenant)].into_iter().collect();
+        let step = provider.reconcile(&objects.view(&peer), exchange.env());
+        let refusal = step.err().map(|error| error.fault().clone());
+        let too_long = PolicyRefusal::ClusterIdTooLong { found, limit: 51 };
+        assert_eq!(refusal, (found > 51).then_some(too_long.into()));
+    }
 }
 
 #[test]

@@ -5,15 +5,16 @@ use core::time::Duration;
 
 use liqo_auth::{
     Machine,
-    crypto::Nonce,
-    machine::{Message, MessageBody, Step},
-    model::Secret,
+    crypto::{Nonce, RecordKey},
+    machine::{Awaited, Message, MessageBody, Step},
+    model::{Object, Secret},
     policy::Policy,
     provider::Phase,
 };
+use serde_json::json;
 
 use crate::clusters::{
-    exchange::{Exchange, Setup, nonce_secret, secret_ref},
+    exchange::{Exchange, RECORD_KEY, Setup, nonce_secret, secret_ref},
     notary::DAY,
 };
 
@@ -32,6 +33,8 @@ fn a_refused_tenant_does_not_keep_the_next_nonce_from_being_sent() {
     let step = exchange.turn_of_provider();
     assert_eq!(step.effects, []);
     assert_eq!(sent_nonces(&step), [nonce]);
+    assert_eq!(step.wait.awaiting, [Awaited::Tenant]);
+    assert_eq!(step.wait.wake_at, Some(exchange.now + DAY));
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
 }
@@ -114,6 +117,34 @@ fn a_nonce_that_the_peer_deletes_or_overwrites_comes_back_unchanged() {
         .remove(&secret_ref(NAMESPACE, "liqo-nonce"));
     assert_eq!(exchange.turn_of_provider().effects, []);
     assert_eq!(exchange.phases().0, "Authenticated");
+}
+
+#[test]
+fn a_nonce_secret_that_cannot_be_read_is_not_written() {
+    let mut exchange = with_a_tenant_that_nobody_looked_at();
+    let unreadable = Object::from_value(json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "name": "liqo-nonce", "namespace": NAMESPACE },
+        "data": 5,
+    }));
+    exchange.at_provider.insert(unreadable);
+    let step = exchange.turn_of_provider();
+    assert!(step.is_settled());
+    assert_eq!(sent_nonces(&step), []);
+    let refused: Vec<_> = step.refused.iter().map(|it| it.error.code()).collect();
+    assert_eq!(refused, ["object-unreadable"]);
+}
+
+/// The policy has become stricter since the invitation.
+#[test]
+fn a_peer_that_may_not_authenticate_any_more_gets_no_nonce() {
+    let mut exchange = with_a_tenant_that_nobody_looked_at();
+    let mut setup = Setup::new();
+    setup.policy.limits.cluster_id = 5;
+    exchange.provider = setup.provider(RecordKey::new(RECORD_KEY).unwrap());
+    assert_eq!(refusal(&exchange), "cluster-id-too-long");
+    assert_eq!(sent_nonces(&exchange.turn_of_provider()), []);
 }
 
 /// The offer ends with its use and with the peering.

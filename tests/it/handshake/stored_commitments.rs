@@ -9,7 +9,7 @@ use std::sync::{
 use liqo_auth::{
     assurance::commitment::COMMITMENT_ANNOTATION,
     crypto::{Answer, BoxError, ClientKey, Payload, PublicKey, RecordKey, Signature, SigningKey},
-    machine::MessageBody,
+    model::Metadata,
 };
 
 use crate::clusters::exchange::{Exchange, RECORD_KEY, Setup, ed25519, endpoint};
@@ -36,15 +36,11 @@ impl SigningKey for Counting {
 }
 
 fn sent(exchange: &Exchange) -> String {
-    match &exchange.sent["Identity"] {
-        MessageBody::Identity(identity) => identity
-            .metadata
-            .annotations
-            .get(COMMITMENT_ANNOTATION)
-            .unwrap()
-            .clone(),
-        other => panic!("{other:?}"),
-    }
+    commitment(&exchange.identity().metadata).unwrap()
+}
+
+fn commitment(metadata: &Metadata) -> Option<String> {
+    metadata.annotations.get(COMMITMENT_ANNOTATION).cloned()
 }
 
 #[test]
@@ -72,4 +68,41 @@ fn a_commitment_is_signed_once_for_what_it_says() {
     }
     assert_eq!(key.made.load(Ordering::Relaxed), 2);
     assert_ne!(sent(&exchange), first);
+}
+
+/// The nonce says that its provider has no key. A commitment beside it would be refused.
+#[test]
+fn a_nonce_without_a_commitment_gets_none() {
+    let mut setup = Setup::new();
+    setup.provider_key = None;
+    let mut exchange = setup.exchange();
+    exchange.invite();
+    exchange.deliver("nonce");
+    exchange.provider = Setup::new().provider(RecordKey::new(RECORD_KEY).unwrap());
+    exchange.settle();
+    assert_eq!(exchange.refused, []);
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    assert_eq!(commitment(&exchange.identity().metadata), None);
+
+    // The next nonce names the key.
+    let (view, env) = (exchange.provider_view(), exchange.env());
+    let step = exchange.provider.replace_nonce(&view, env).unwrap();
+    exchange.carry_out(true, step);
+    exchange.settle();
+    assert_eq!(exchange.refused, []);
+    assert!(commitment(&exchange.identity().metadata).is_some());
+}
+
+#[test]
+fn a_provider_that_gives_up_its_key_takes_its_commitment_back() {
+    let mut setup = Setup::new();
+    let mut exchange = setup.exchange();
+    exchange.settle();
+    let stored = exchange.stored_tenant().metadata;
+    assert_eq!(commitment(&stored), Some(sent(&exchange)));
+    setup.provider_key = None;
+    exchange.provider = setup.provider(RecordKey::new(RECORD_KEY).unwrap());
+    while !exchange.turn_of_provider().is_settled() {}
+    assert_eq!(commitment(&exchange.stored_tenant().metadata), None);
+    assert_eq!(commitment(&exchange.identity().metadata), None);
 }

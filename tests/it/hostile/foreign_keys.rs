@@ -95,7 +95,8 @@ fn a_key_that_cannot_be_proven_costs_no_arithmetic() {
 
 fn assert_key_changed(exchange: &mut Exchange) {
     exchange.refused.clear();
-    exchange.turn_of_provider();
+    let step = exchange.turn_of_provider();
+    assert_eq!(step.effects, [], "the result of a test would be recorded");
     let [error] = &exchange.refused[..] else {
         panic!("{:?}", exchange.refused);
     };

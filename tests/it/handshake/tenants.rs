@@ -1,0 +1,61 @@
+//! What the provider takes from a Tenant that comes as a message.
+
+use liqo_auth::{error::PolicyRefusal, policy::Policy, provider::Phase};
+
+use crate::clusters::exchange::{Exchange, Setup};
+
+#[test]
+fn a_first_tenant_for_another_namespace_is_refused() {
+    let mut exchange = Setup::new().exchange();
+    exchange.invite();
+    exchange.deliver("nonce");
+    let mut tenant = exchange.tenant();
+    tenant.metadata.namespace = "elsewhere".to_owned();
+    let error = exchange.hand_over(tenant.clone()).unwrap_err();
+    let refusal = PolicyRefusal::UnexpectedNamespace {
+        expected: "liqo-tenant-cl-consumer".to_owned(),
+        found: "elsewhere".to_owned(),
+    };
+    assert_eq!(error.fault(), &refusal.into());
+    assert_eq!(error.at().field, "metadata.namespace");
+    tenant.metadata.namespace = "liqo-tenant-cl-consumer".to_owned();
+    exchange.hand_over(tenant).unwrap();
+    assert_eq!(exchange.provider_phase().name(), "NeedsProof");
+}
+
+#[test]
+fn a_tenant_that_comes_again_may_ask_for_another_proxy() {
+    let mut exchange = Setup::new().exchange();
+    exchange.settle();
+    let proxy = "http://10.70.0.2:8118";
+    let mut tenant = exchange.tenant();
+    tenant.spec.proxy_url = Some(proxy.to_owned());
+    exchange.hand_over(tenant).unwrap();
+    while !exchange.turn_of_provider().is_settled() {}
+    let told = exchange.identity().spec.auth_params.proxy_url;
+    assert_eq!(told.as_deref(), Some(proxy));
+}
+
+/// The text around a request is no part of it. So a request on record is recognized
+/// with other text around it, up to the length of a request.
+#[test]
+fn a_request_on_record_is_as_short_as_any_other() {
+    let mut setup = Setup::new();
+    setup.policy = Policy::compatible();
+    let refusal = |length: usize| {
+        let mut exchange: Exchange = setup.exchange();
+        exchange.settle();
+        exchange.edit_tenant(|tenant| {
+            let csr = tenant.spec.csr.as_slice();
+            let before = "x".repeat(length - csr.len() - 1);
+            let text = [before.as_bytes(), b"\n", csr].concat();
+            tenant.spec.csr = text.into();
+        });
+        match exchange.provider_phase() {
+            Phase::Refused(error) => Some(error.code()),
+            _ => None,
+        }
+    };
+    assert_eq!(refusal(8192), None);
+    assert_eq!(refusal(8193), Some("csr-refused"));
+}
