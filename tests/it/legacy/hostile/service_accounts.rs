@@ -10,26 +10,23 @@ use crate::legacy::pair::{Pair, ask, env, foreign_of_accounts, home_settings};
 
 #[test]
 fn no_service_account_is_made_beside_the_clusters_own_keys() {
-    let mut pair = Pair::of(
+    let pair = Pair::of(
         ForeignSettings {
             service_accounts: Some("liqo".parse().unwrap()),
             ..foreign_of_accounts()
         },
         home_settings(),
     );
-    let request = request(&pair, "authentication-keys");
-    let Reading::Identity(request) = pair.foreign.read(&request) else {
-        panic!("unreadable");
-    };
-    for _ in 0..4 {
+    // The second ID names no Secret at all.
+    for id in ["authentication-keys", "cl-other"] {
+        let request = request(&pair, id);
+        let Reading::Identity(request) = pair.foreign.read(&request) else {
+            panic!("unreadable");
+        };
         let view = pair.at_foreign.view(&request.peer);
-        match pair.foreign.handle(&view, &request, env()) {
-            Ok(reply) => crate::legacy::pair::apply(&mut pair.at_foreign, &reply.step),
-            Err(error) => {
-                let expected = Fault::ApiMisuse(ApiMisuse::AccountsInOwnNamespace);
-                assert_eq!(*error.fault(), expected);
-            }
-        }
+        let error = pair.foreign.handle(&view, &request, env()).unwrap_err();
+        let expected = Fault::ApiMisuse(ApiMisuse::AccountsInOwnNamespace);
+        assert_eq!(*error.fault(), expected);
     }
     assert!(granted(&pair).is_empty(), "{:?}", granted(&pair));
 }
