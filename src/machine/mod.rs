@@ -32,6 +32,7 @@ mod request;
 pub(crate) mod sealed;
 mod status;
 mod step;
+mod tenancy;
 pub(crate) mod view;
 mod watch;
 

@@ -1,6 +1,6 @@
 //! One peer's objects.
 
-use super::mirror::{default_owner, owner_of};
+use super::tenancy;
 use crate::{
     crypto::Nonce,
     error::{Error, LocalFault},
@@ -110,9 +110,7 @@ impl<'o> View<'o> {
             return false;
         }
         let found = self.find::<Namespace>("", namespace).ok().flatten();
-        let owner = found.and_then(owner_of);
-        let owner = owner.or_else(|| default_owner(namespace));
-        owner.is_some_and(|owner| owner != self.peer)
+        tenancy::owner_of(namespace, found).is_some_and(|owner| owner != self.peer)
     }
 
     /// Accepts a nonce as this provider's own, although the nonce does not have

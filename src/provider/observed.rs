@@ -203,6 +203,21 @@ impl<'o> Observed<'o> {
         self.tenant_metadata().is_some() && self.condition() == TenantCondition::Drained
     }
 
+    /// Whether the peer has bindings of Liqo or of this library.
+    pub(super) fn has_rights(&self) -> bool {
+        let mut in_namespace = self.role_bindings.iter();
+        let mut cluster_wide = self.cluster_role_bindings.iter();
+        in_namespace.any(|binding| self.is_given(&binding.metadata))
+            || cluster_wide.any(|binding| self.is_given(&binding.metadata))
+    }
+
+    /// Whether Liqo or this library made a binding for the peer, by its metadata.
+    pub(super) fn is_given(&self, binding: &Metadata) -> bool {
+        binding.label(names::REMOTE_CLUSTER_ID_LABEL) == Some(self.peer.as_str())
+            && binding.label(names::MANAGED_BY_LABEL) == Some(names::MANAGED_BY_LIQO)
+            && binding.name.starts_with(names::BINDING_PREFIX)
+    }
+
     pub(super) fn nonce_id(&self) -> ObjectRef {
         ObjectRef::new(Kind::Secret, self.namespace_name(), names::NONCE_SECRET)
     }

@@ -59,7 +59,7 @@ pub struct VerifiedSlice {
 /// let slice = ResourceSlice {
 ///     metadata: Metadata {
 ///         name: "mypool".into(),
-///         labels: [("liqo.io/remote-cluster-id".into(), "cl-consumer".into())].into(),
+///         labels: [("liqo.io/remote-cluster-id", "cl-consumer")].into(),
 ///         ..Metadata::default()
 ///     },
 ///     spec: ResourceSliceSpec {

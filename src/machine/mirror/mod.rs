@@ -9,11 +9,7 @@ mod watch_set;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-pub(super) use self::{
-    placement::{default_owner, owner_of},
-    store::Store,
-    watch_set::WatchSet,
-};
+pub(super) use self::{store::Store, watch_set::WatchSet};
 
 use self::{deleted_uids::DeletedUids, fetched_objects::FetchedObjects};
 use super::{Concerns, Effect, Version, View, Watch};

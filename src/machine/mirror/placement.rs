@@ -13,7 +13,7 @@ use crate::{
         Concerns,
         sealed::{CONSUMER_RECORD, PROVIDER_RECORD},
     },
-    model::{ClusterId, Kind, Namespace, Object, names},
+    model::{ClusterId, Kind, Object, names},
 };
 
 /// The peers that an object concerns. `owner` returns the peer of a tenant
@@ -58,21 +58,6 @@ pub(super) fn of(object: &Object, owner: impl FnOnce(&str) -> Option<ClusterId>)
     }
 }
 
-/// The peer of a tenant namespace, by the labels of the Namespace.
-pub(in crate::machine) fn owner_of(namespace: &Namespace) -> Option<ClusterId> {
-    let label = |key: &str| namespace.metadata.label(key);
-    let mut tenancies = TENANCY.iter();
-    let found = tenancies.find(|(tenancy, _)| label(tenancy) == Some(names::TRUE));
-    found.and_then(|(_, peer)| label(peer)?.parse().ok())
-}
-
-/// The peer of a tenant namespace, by the default name. The labels of the
-/// Namespace take precedence.
-pub(in crate::machine) fn default_owner(namespace: &str) -> Option<ClusterId> {
-    let peer = namespace.strip_prefix(names::TENANT_NAMESPACE_PREFIX)?;
-    peer.parse().ok()
-}
-
 /// The peer that the object's name contains, for the kinds that are looked up by
 /// name.
 fn named_peer(kind: Kind, name: &str) -> Option<&str> {
@@ -93,18 +78,6 @@ const LABELS: [&str; 5] = [
     names::REPLICATION_DESTINATION_LABEL,
     names::RECORD_PEER_LABEL,
     names::DISCOVERY_CLUSTER_ID_LABEL,
-];
-/// The pairs of labels of a tenant namespace. The first label marks the namespace,
-/// and the second has the peer's cluster ID. Liqo 0.2 to 0.10 uses the second pair.
-const TENANCY: [(&str, &str); 2] = [
-    (
-        names::TENANT_NAMESPACE_LABEL,
-        names::REMOTE_CLUSTER_ID_LABEL,
-    ),
-    (
-        names::DISCOVERY_TENANT_NAMESPACE_LABEL,
-        names::DISCOVERY_CLUSTER_ID_LABEL,
-    ),
 ];
 /// The prefixes of the names of the records of peers.
 const RECORD_PREFIXES: [&str; 2] = [PROVIDER_RECORD, CONSUMER_RECORD];

@@ -12,7 +12,7 @@ use super::{
     placement,
 };
 use crate::{
-    machine::{Concerns, View},
+    machine::{Concerns, View, tenancy},
     model::{ClusterId, Kind, Namespace, Object, ObjectRef, Resource},
 };
 
@@ -125,9 +125,7 @@ impl Store {
     fn owner_of(&self, namespace: &str) -> Option<ClusterId> {
         let id = ObjectRef::new(Kind::Namespace, "", namespace);
         let found = self.get(&id).and_then(Namespace::from_object);
-        found
-            .and_then(placement::owner_of)
-            .or_else(|| placement::default_owner(namespace))
+        tenancy::owner_of(namespace, found)
     }
 
     /// Assigns the objects in a namespace again, after the Namespace was created,

@@ -1,6 +1,7 @@
 //! The handshake: the nonce, the Tenant with the nonce's signature, and the recorded
 //! proof.
 
+mod adoption;
 mod approval;
 mod commitment;
 mod key_succession;

@@ -1,17 +1,17 @@
 //! Makes the nonce, and checks whether the present nonce is usable.
 
+use super::adoption::is_adoptable;
 use crate::{
     audit::{Decision, Event},
-    crypto::{CertificateChain, Nonce, NonceError, PublicKey, StructuredNonce},
+    crypto::{Nonce, NonceError, StructuredNonce},
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
-    machine::{Awaited, Env, Holder, Notice},
+    machine::{Awaited, Env, Notice},
     model::{Namespace, Secret, Tenant, Timestamp, names},
     provider::{
         look::Look,
         phase::Phase,
         record::{Offer, Record},
         records::Plan,
-        rights::has_rights,
     },
     verify::{self, VerifiedTenant},
 };
@@ -236,28 +236,6 @@ pub(super) fn present(look: &Look<'_>) -> PresentNonce {
         }
         Some(_) => PresentNonce::Usable(nonce),
     }
-}
-
-/// Whether Liqo has let this key in, and the provider adopts that. No peer can write the
-/// status of a Tenant, so its certificate proves more than a nonce, which a peering user can
-/// replace. A drained peer has no rights: only an administrator's word lets it in again.
-fn is_adoptable(look: &Look<'_>) -> bool {
-    let (configuration, observed) = (look.configuration, look.observed);
-    let adopts = configuration.settings.adopt_from_liqo && observed.record().is_none();
-    let Some(tenant) = observed.tenant.filter(|_| adopts && has_rights(observed)) else {
-        return false;
-    };
-    let given = tenant.status.auth_params.as_ref();
-    let given = given.map_or(&[][..], |given| given.signed_crt.as_slice());
-    let key = PublicKey::claimed_spki_der(tenant.spec.public_key.as_slice(), look.policy());
-    let (Ok(chain), Ok(key)) = (CertificateChain::from_pem(given, look.policy()), key) else {
-        return false;
-    };
-    let certificate = chain.leaf();
-    let subject = Holder::ControlPlane.subject(look.peer());
-    certificate.spki_der == key
-        && certificate.subject_is(&subject)
-        && look.now <= certificate.not_after
 }
 
 /// The present nonce, if it is usable and the Tenant's key has signed it. Such a

@@ -10,4 +10,4 @@ pub(super) use bindings::{Granted, notices};
 pub(super) use condition::{lift, tighten};
 pub(super) use condition_lift::{apply_lift, set_condition};
 pub(super) use tolerated::{tolerate, tolerates};
-pub(super) use withdrawal::{has_rights, is_ending, let_tenant_go, withdraw};
+pub(super) use withdrawal::{is_ending, let_tenant_go, withdraw};

@@ -3,7 +3,7 @@
 
 use crate::{
     audit::{Decision, Event},
-    model::{Metadata, names},
+    model::names,
     provider::{look::Look, observed::Observed, records::Plan},
 };
 
@@ -11,23 +11,23 @@ use crate::{
 pub(crate) fn is_ending(observed: &Observed<'_>) -> bool {
     match observed.tenant_metadata() {
         Some(tenant) => tenant.deletion_timestamp.is_some(),
-        None => has_rights(observed),
+        None => observed.has_rights(),
     }
 }
 
 /// Deletes the bindings that were made for the peer.
 pub(crate) fn withdraw(look: &Look<'_>, plan: &mut Plan<'_>) {
     let observed = look.observed;
-    if !has_rights(observed) {
+    if !observed.has_rights() {
         return;
     }
     plan.tell(Event::new(look.peer(), Decision::RightsWithdrawn));
     let in_namespace = observed.role_bindings.iter();
-    for binding in in_namespace.filter(|binding| is_ours(observed, &binding.metadata)) {
+    for binding in in_namespace.filter(|binding| observed.is_given(&binding.metadata)) {
         plan.withdraw(*binding);
     }
     let cluster_wide = observed.cluster_role_bindings.iter();
-    for binding in cluster_wide.filter(|binding| is_ours(observed, &binding.metadata)) {
+    for binding in cluster_wide.filter(|binding| observed.is_given(&binding.metadata)) {
         plan.withdraw(*binding);
     }
 }
@@ -54,18 +54,4 @@ pub(crate) fn let_tenant_go(look: &Look<'_>, plan: &mut Plan<'_>) {
     }
     let ended = Event::new(look.peer(), Decision::Ended).about(id.clone());
     plan.tell_upon(id, ended);
-}
-
-/// Whether the peer has bindings of Liqo or of this library.
-pub(crate) fn has_rights(observed: &Observed<'_>) -> bool {
-    let mut in_namespace = observed.role_bindings.iter();
-    let mut cluster_wide = observed.cluster_role_bindings.iter();
-    in_namespace.any(|binding| is_ours(observed, &binding.metadata))
-        || cluster_wide.any(|binding| is_ours(observed, &binding.metadata))
-}
-
-fn is_ours(observed: &Observed<'_>, metadata: &Metadata) -> bool {
-    metadata.label(names::REMOTE_CLUSTER_ID_LABEL) == Some(observed.peer.as_str())
-        && metadata.label(names::MANAGED_BY_LABEL) == Some(names::MANAGED_BY_LIQO)
-        && metadata.name.starts_with(names::BINDING_PREFIX)
 }
