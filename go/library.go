@@ -37,7 +37,8 @@ type Library struct {
 	compiled wazero.CompiledModule
 	idle     chan *instance
 	policy   Policy
-	// running is locked for reading during each call, and closed for writing.
+	// running is locked for reading during each call, and for writing by Close,
+	// which sets closed.
 	running sync.RWMutex
 	closed  bool
 	// carry takes a request to the module, and returns its answer. Only tests change it.
@@ -173,8 +174,8 @@ type result struct {
 	err    error
 }
 
-// begin copies the request to an instance, and returns the call. The call has to be made
-// once.
+// begin copies the request to an instance, and returns the call. The caller has to make the
+// call exactly once, since the call unlocks running and gives the instance back.
 func (l *Library) begin(ctx context.Context, request []byte) (call func() result, err error) {
 	l.running.RLock()
 	in, err := l.take(ctx)

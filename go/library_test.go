@@ -152,7 +152,7 @@ func TestCancellationEndsACall(t *testing.T) {
 				return
 			}
 		}
-		t.Fatal("no call was interrupted")
+		t.Fatal("no call was left at the end of its context")
 	}
 	interrupt()
 	if _, _, err := library.ParseTenantPublicKey(t.Context(), public); err != nil {

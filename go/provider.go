@@ -21,8 +21,9 @@ type ProviderConfig struct {
 	KubernetesSigner bool `json:"kubernetesSigner,omitempty"`
 	// RequireApproval makes each new request wait for Approve.
 	RequireApproval bool `json:"requireApproval,omitempty"`
-	// AdoptFromLiqo lets a running peering of Liqo go on without a new handshake. No peer may
-	// have the right to write the status of a Tenant. With Liqo's roles, none has.
+	// AdoptFromLiqo lets a running peering of Liqo go on without a new handshake. Set it only
+	// if no peer has the right to write the status of a Tenant. Liqo's roles give no peer
+	// this right.
 	AdoptFromLiqo bool `json:"adoptFromLiqo,omitempty"`
 	// NonceLifetimeSeconds is a day if it is 0.
 	NonceLifetimeSeconds uint64 `json:"nonceLifetimeSeconds,omitempty"`

@@ -114,8 +114,9 @@ impl<M: Machine> Driver<'_, M> {
         self.carry_out(step, subject)
     }
 
-    /// Carries out an administrator's command in memory. On a cluster, a controller may act
-    /// on the first part of it at once. Then the command decides again on what is there.
+    /// Carries out an administrator's command. On a cluster, a controller may act on
+    /// the first effect before the next one is written. Then the command decides again,
+    /// from the objects that are there now.
     pub(crate) fn administer(
         &mut self,
         subject: &str,

@@ -105,7 +105,7 @@ impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         let mut message = String::new();
         for cause in error.chain().map(ToString::to_string) {
-            // Some errors say what their cause says.
+            // The text of some errors already contains the text of their cause.
             if message.ends_with(&cause) {
                 continue;
             }

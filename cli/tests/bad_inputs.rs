@@ -174,7 +174,8 @@ fn clusters_without_a_peering_are_not_renewed() {
     );
 }
 
-/// As other programs, the tool says nothing to nobody, such as after `| head`.
+/// Like other programs, the tool prints no error if nobody reads its output, such as
+/// after `| head`.
 #[test]
 fn a_reader_that_has_gone_is_no_error_to_tell() {
     let folder = Folder::new();

@@ -169,7 +169,7 @@ fn a_sick_home_has_findings_with_remedies() {
     );
 }
 
-/// A home that cannot do anything needs the doctor most.
+/// Other commands fail on such a home, so the doctor has to say why.
 #[test]
 fn a_home_that_lost_a_key_has_findings() {
     let folder = with_peering();

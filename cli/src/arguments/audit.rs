@@ -41,6 +41,6 @@ Examples:
   liqo-auth audit verify --home ./cl-provider
   liqo-auth audit verify --home ./cl-provider --head 71d4faaac4a39e1370d3d32152ad4c9bf5f7bff8519bd2f43d74f1c11263f1af
 
-The home keeps the head in audit.head, and notices by it that the end of the log
-is missing. Store the head in another place, too: --head then notices an earlier
-state of the log and of audit.head.";
+The tool keeps the head in the home's audit.head. By this file, it notices that
+the end of the log is missing. Store the head in another place, too: --head then
+notices an earlier state of the log and of audit.head.";

@@ -26,7 +26,8 @@ pub(super) struct Finding {
 }
 
 pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
-    // Not all is loaded yet: a home that lost a key has findings, too.
+    // A home that lost a key cannot be loaded, but has findings, too. So it is loaded
+    // below.
     let mut home = context.open_unloaded(Use::Read)?;
     let now = context.clock.now()?;
     let mut findings = Vec::new();

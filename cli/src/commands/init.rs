@@ -114,7 +114,7 @@ pub(super) fn blueprint(
         // The library's advice is for a cluster that exists.
         let rule = error.rule().map(|rule| format!(" ({rule})"));
         return Err(Failure::usage(format!(
-            "no provider lets a cluster with the ID {cluster_id} in: {error}{}. Choose another ID with --cluster-id",
+            "no provider accepts a cluster with the ID {cluster_id}: {error}{}. Choose another ID with --cluster-id",
             rule.unwrap_or_default()
         )));
     }

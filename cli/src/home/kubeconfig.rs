@@ -80,6 +80,6 @@ async fn access(connection: &Connection) -> Result<Config> {
 }
 
 fn unusable(error: KubeconfigError) -> Failure {
-    // The text of the error has that of its cause.
+    // The text of the error already contains the text of its cause.
     Failure::usage(format!("the kubeconfig cannot be used: {error}"))
 }

@@ -71,7 +71,7 @@ impl Clusters {
             identity.contains("apiServer: https://milan.example:6443\n"),
             "{identity}"
         );
-        // What is no URL or no CA changes nothing.
+        // A value that is no URL or no CA changes nothing.
         self.0.write("empty", "");
         for (arguments, code) in [
             ("set api-server milan.example --kubeconfig milan", 2),

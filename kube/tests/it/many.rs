@@ -163,5 +163,5 @@ fn environment() -> Env {
 }
 
 const YEAR: Duration = Duration::from_secs(31_536_000);
-/// So many exchanges go on at the same time.
+/// The number of exchanges that go on at the same time.
 const AT_ONCE: usize = 16;

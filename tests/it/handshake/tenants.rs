@@ -37,7 +37,7 @@ fn a_tenant_that_comes_again_may_ask_for_another_proxy() {
 }
 
 /// The text around a request is no part of it. So a request on record is recognized
-/// with other text around it, up to the length of a request.
+/// with other text around it, if the whole text is no longer than a request may be.
 #[test]
 fn a_request_on_record_is_as_short_as_any_other() {
     let mut setup = Setup::new();

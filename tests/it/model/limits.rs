@@ -1,4 +1,5 @@
-//! What is exactly at a limit is read. What is beyond it by one is refused.
+//! An input that is exactly at a limit is read. An input that exceeds the limit by one
+//! is refused.
 
 use liqo_auth::{
     consumer::ConsumerConfig,
@@ -11,7 +12,7 @@ use liqo_auth::{
 };
 use serde_json::{Value, json};
 
-/// A Secret of so many values, with each label as one of them.
+/// A Secret with this number of values. Each label is one value.
 fn secret(values: usize) -> Value {
     // The object, its version, its kind, the metadata, the name and the labels.
     let labels = values - 6;
@@ -37,7 +38,8 @@ fn only(text: &str, limits: &Limits) -> Object {
     object
 }
 
-/// The strict policy by default. The compatible policy differs in three limits.
+/// The default limits are those of the strict policy. Three limits of the compatible
+/// policy differ.
 #[test]
 fn the_limits_are_these() {
     let second = core::time::Duration::from_secs(1);
@@ -92,7 +94,7 @@ fn the_values_of_an_object() {
     }
 }
 
-/// Each item of a list may have as many, also in a list of lists.
+/// The limit counts for each item of a list, also in a list of lists.
 #[test]
 fn the_values_of_an_object_in_a_list() {
     let limits = Limits {
@@ -170,7 +172,7 @@ fn the_bytes_of_a_text() {
     assert_eq!(read(found).err(), Some(DocumentError::Text(too_large)));
 }
 
-/// A message has a Kibibyte for what is around its object.
+/// A message may have a kibibyte more than its object: the text around the object.
 #[test]
 fn the_bytes_of_a_message() {
     let mut policy = Policy::strict();

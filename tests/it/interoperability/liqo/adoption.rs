@@ -74,7 +74,7 @@ fn change_tenant(two: &mut Exchange, change: impl FnOnce(&mut Tenant)) {
     two.at_provider.insert(tenant.into());
 }
 
-/// As a peering user of Liqo does: it may delete and create Secrets.
+/// Replaces the nonce, as a peering user of Liqo can: it may delete and create Secrets.
 fn replace_nonce(two: &mut Exchange) {
     let namespace = tenant(two).status.tenant_namespace;
     let nonce: &Secret = two

@@ -1,4 +1,5 @@
-//! What is exactly as long as a limit is read. What is longer by one is refused.
+//! A text that is exactly as long as a limit is read. A text that is longer by one byte
+//! is refused.
 
 use liqo_auth::{
     error::{Fault, PeerMisbehaved},
@@ -13,7 +14,7 @@ use crate::legacy::pair::{
     home_settings, key,
 };
 
-/// The JSON with as many spaces behind it as are missing to this length.
+/// The JSON, with spaces behind it up to this length.
 fn padded(value: &Value, length: usize) -> Vec<u8> {
     let mut text = value.to_string().into_bytes();
     assert!(text.len() <= length);
@@ -118,7 +119,7 @@ fn an_answer_with_an_id() {
     assert_eq!(stored.len(), 253);
 }
 
-/// The record of a home has room for an answer as long as the certificates in it.
+/// The record of a home has room for an answer of `Limits::certificates` bytes.
 #[test]
 fn an_answer_that_is_kept() {
     let limit = 20_000;
