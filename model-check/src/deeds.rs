@@ -145,6 +145,6 @@ pub enum Plant {
     LosesIdentities,
     /// The network changes the API server in every Identity.
     ChangesEndpoint,
-    /// A Tenant of one peer's name lies in another peer's namespace.
+    /// A second Tenant of a peer lies in a namespace of no peer.
     MisplacesTenant,
 }

@@ -59,7 +59,7 @@ pub fn all() -> Vec<(Configuration, &'static str)> {
     let beside = Configuration {
         hostile: Hostile::Consumer,
         ..with(
-            "planted: a Tenant lies in another's namespace",
+            "planted: a peer has a second Tenant",
             Plant::MisplacesTenant,
             invites,
         )

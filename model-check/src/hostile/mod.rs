@@ -75,16 +75,15 @@ pub fn forged(world: &World, forgery: Forgery) -> Message {
     provider::forge(world, forgery)
 }
 
-/// A Tenant of the honest consumer's name that cannot be read, in the hostile peer's
-/// namespace.
+/// A Tenant of the honest consumer's name that cannot be read, in a namespace of no peer.
 pub fn misplaced(world: &World, store: &mut Store) {
-    let (hostile, consumer) = (world.cast.id(Name::Hostile), world.cast.id(Name::Consumer));
+    let consumer = world.cast.id(Name::Consumer);
     store.put(Object::from_value(serde_json::json!({
         "apiVersion": names::API_VERSION,
         "kind": "Tenant",
         "metadata": {
             "name": consumer.as_str(),
-            "namespace": names::tenant_namespace(hostile),
+            "namespace": "default",
         },
         "spec": 7,
     })));

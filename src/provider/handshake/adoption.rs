@@ -1,30 +1,43 @@
 //! Adopts the running peerings of Liqo.
 
 use crate::{
-    crypto::{CertificateChain, PublicKey},
+    crypto::{CertificateChain, Nonce, PublicKey},
     machine::Holder,
+    model::{Tenant, Timestamp, names},
     provider::look::Look,
 };
 
-/// Whether Liqo has let this key in, and the provider adopts that. No peer can write the
-/// status of a Tenant, so its certificate proves more than a nonce, which a peering user can
-/// replace. A drained peer has no rights: only an administrator's word lets it in again.
-pub(super) fn is_adoptable(look: &Look<'_>) -> bool {
-    let (configuration, observed) = (look.configuration, look.observed);
+/// The nonce of a running peering of Liqo, if the provider adopts the peering, and the
+/// Tenant's key has signed the nonce. The signature is verified first: a Tenant that does
+/// not have it causes no test of an RSA modulus.
+pub(super) fn adopted_nonce(look: &Look<'_>, tenant: &Tenant) -> Option<Nonce> {
+    adopted_until(look, tenant)?;
+    let policy = look.policy();
+    let text = look.observed.nonce?.get(names::NONCE)?;
+    let nonce = Nonce::parse(text, policy).ok()?;
+    let key = PublicKey::claimed_spki_der(tenant.spec.public_key.as_slice(), policy).ok()?;
+    let key = PublicKey::from_known_spki_der(&key, policy).ok()?;
+    let signature = tenant.spec.signature.as_slice();
+    let verdict = key.verify(key.nonce_scheme(), nonce.as_bytes(), signature, policy);
+    verdict.ok().map(|()| nonce)
+}
+
+/// The end of the certificate with which Liqo has let this Tenant's key in, if the
+/// provider adopts that. No peer can write the status of the stored Tenant, so its
+/// certificate proves more than a nonce, which a peering user can replace. A drained peer
+/// has no rights: only an administrator's word lets it in again.
+pub(super) fn adopted_until(look: &Look<'_>, tenant: &Tenant) -> Option<Timestamp> {
+    let (observed, policy) = (look.observed, look.policy());
     let is_unknown = observed.record().is_none() && observed.check_record().is_ok();
-    let adopts = configuration.settings.adopt_from_liqo && is_unknown;
-    let Some(tenant) = observed.tenant.filter(|_| adopts && observed.has_rights()) else {
-        return false;
-    };
-    let given = tenant.status.auth_params.as_ref();
-    let given = given.map_or(&[][..], |given| given.signed_crt.as_slice());
-    let key = PublicKey::claimed_spki_der(tenant.spec.public_key.as_slice(), look.policy());
-    let (Ok(chain), Ok(key)) = (CertificateChain::from_pem(given, look.policy()), key) else {
-        return false;
-    };
-    let certificate = chain.leaf();
-    let subject = Holder::ControlPlane.subject(look.peer());
-    certificate.spki_der == key
+    if !look.configuration.settings.adopt_from_liqo || !is_unknown || !observed.has_rights() {
+        return None;
+    }
+    let given = observed.tenant?.status.auth_params.as_ref()?;
+    let chain = CertificateChain::from_pem(given.signed_crt.as_slice(), policy).ok()?;
+    let key = PublicKey::claimed_spki_der(tenant.spec.public_key.as_slice(), policy).ok()?;
+    let (certificate, subject) = (chain.leaf(), Holder::ControlPlane.subject(look.peer()));
+    let is_let_in = certificate.spki_der == key
         && certificate.subject_is(&subject)
-        && look.now <= certificate.not_after
+        && look.now <= certificate.not_after;
+    is_let_in.then_some(certificate.not_after)
 }

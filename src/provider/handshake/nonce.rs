@@ -1,6 +1,5 @@
 //! Makes the nonce, and checks whether the present nonce is usable.
 
-use super::adoption::is_adoptable;
 use crate::{
     audit::{Decision, Event},
     crypto::{Nonce, NonceError, StructuredNonce},
@@ -220,7 +219,7 @@ pub(super) fn present(look: &Look<'_>) -> PresentNonce {
     if record.is_some_and(|record| record.has_used(&nonce)) {
         return PresentNonce::Used;
     }
-    if look.view.vouches_for(&nonce) || is_adoptable(look) {
+    if look.view.vouches_for(&nonce) {
         return PresentNonce::Usable(nonce);
     }
     let ours = nonce.structured().filter(|structured| {

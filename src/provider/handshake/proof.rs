@@ -1,5 +1,6 @@
 //! Records a verified handshake.
 
+use super::adoption::adopted_until;
 use crate::{
     assurance::commitment::COMMITMENT_ANNOTATION,
     audit::{Decision, Event},
@@ -59,6 +60,8 @@ pub(crate) fn record_proof(
         commitment,
         verdict,
     };
+    // This certificate stays valid, also if the peer gets another one.
+    let liqos_until = adopted_until(look, tenant);
     let records = &mut plan.records;
     records.peer.change_or_make(
         || Record::new(Some(key.clone()), now),
@@ -68,6 +71,9 @@ pub(crate) fn record_proof(
                 let issued = IssuedCertificate::new(chain, leaf, &verified.csr, None, now);
                 record.remember_until(issued.until());
                 record.held.take(issued);
+            }
+            if let Some(until) = liqos_until {
+                record.remember_until(until);
             }
             record.public_key = Some(key.clone());
             record.tested_key = None;

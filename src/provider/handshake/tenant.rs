@@ -1,7 +1,7 @@
 //! Verifies a Tenant: its claim, and its key's signature over a nonce of this
 //! provider.
 
-use super::{key_succession, nonce};
+use super::{adoption, key_succession, nonce};
 use crate::{
     admission::{self, tenant::Surroundings},
     crypto::{Algorithm, Fingerprint, KeyError, Nonce, PublicKey},
@@ -76,7 +76,16 @@ impl Look<'_> {
         if record.is_some_and(|record| record.public_key.is_some()) {
             return Ok(None);
         }
-        nonce::present(self).into_usable(self).map(Some)
+        self.usable_nonce(tenant).map(Some)
+    }
+
+    /// The nonce that the Tenant's key must have signed: the present one, or that of a
+    /// running peering of Liqo.
+    fn usable_nonce(&self, tenant: &Tenant) -> Result<Nonce, Error> {
+        match adoption::adopted_nonce(self, tenant) {
+            Some(nonce) => Ok(nonce),
+            None => nonce::present(self).into_usable(self),
+        }
     }
 
     /// Verifies the Tenant's claim (names, key, request) without the nonce. The key
@@ -165,7 +174,7 @@ impl Look<'_> {
     ) -> Result<Option<Nonce>, Error> {
         let nonce = match usable {
             Some(nonce) => nonce,
-            None => nonce::present(self).into_usable(self)?,
+            None => self.usable_nonce(tenant)?,
         };
         verify::nonce_signature(tenant, verified, &nonce, self.policy())?;
         let is_free = self.observed.is_known() || self.name_is_free(tenant)?;

@@ -4,15 +4,17 @@
 use std::sync::Arc;
 
 use liqo_auth::{
-    crypto::{CaBundle, Entropy, Nonce, RecordKey},
+    consumer::{Consumer, ConsumerConfig},
+    crypto::{CaBundle, Entropy, Nonce, OneKey, RecordKey},
     error::{Fault, PeerMisbehaved},
+    machine::{MessageBody, Objects},
     model::{Bytes, Object, Resource, Secret, Tenant, TenantCondition, names},
     policy::Policy,
     provider::{Endpoint, NameTable, Phase, Provider},
 };
 
 use crate::{
-    clusters::exchange::{Exchange, RECORD_KEY, id},
+    clusters::exchange::{Exchange, RECORD_KEY, ed25519, id},
     recordings::{AUTHENTICATED, RSA_AND_PROXY, Recording, recordings},
 };
 
@@ -144,6 +146,23 @@ fn a_tenant_that_liqo_did_not_let_in_is_refused() {
             change_tenant(&mut two, change);
             assert_not_ours(&two, why);
         }
+    }
+}
+
+/// A peering user reads Liqo's nonce, and may have a person apply another Tenant.
+#[test]
+fn another_key_that_signs_liqos_nonce_is_refused() {
+    for liqo in running() {
+        let mut two = taken_over(&liqo);
+        let consumer = ConsumerConfig::new(id(liqo.consumer_id()));
+        two.consumer = Consumer::new(consumer, Arc::new(OneKey(ed25519(9))));
+        two.at_consumer = Objects::new();
+        two.hand_over(MessageBody::Nonce(liqo.nonce.clone()))
+            .unwrap();
+        let (sent, before) = (two.tenant(), two.at_provider.clone());
+        let error = two.hand_over(sent).unwrap_err();
+        assert_eq!(error.fault(), &PeerMisbehaved::NonceNotOurs.into());
+        assert_eq!(two.at_provider, before, "{}", liqo.name);
     }
 }
 
