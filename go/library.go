@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -37,10 +38,9 @@ type Library struct {
 	compiled wazero.CompiledModule
 	idle     chan *instance
 	policy   Policy
-	// running is locked for reading during each call, and for writing by Close,
-	// which sets closed.
+	closed   atomic.Bool
+	// running is locked for reading during each call, and for writing by Close.
 	running sync.RWMutex
-	closed  bool
 	// carry takes a request to the module, and returns its answer. Only tests change it.
 	carry func(ctx context.Context, request []byte) ([]byte, error)
 }
@@ -97,9 +97,9 @@ func compile(ctx context.Context, options Options) (*Library, error) {
 // Close frees the module and its instances. It waits for the calls in progress, also for
 // those whose context has ended. Later calls fail with [ErrClosed].
 func (l *Library) Close(ctx context.Context) error {
+	l.closed.Store(true)
 	l.running.Lock()
 	defer l.running.Unlock()
-	l.closed = true
 	err := l.runtime.Close(ctx)
 	if l.cache != nil {
 		err = errors.Join(err, l.cache.Close(ctx))
@@ -177,6 +177,10 @@ type result struct {
 // begin copies the request to an instance, and returns the call. The caller has to make the
 // call exactly once, since the call unlocks running and gives the instance back.
 func (l *Library) begin(ctx context.Context, request []byte) (call func() result, err error) {
+	// Close waits for the lock, and would hold up this call beyond its deadline.
+	if l.closed.Load() {
+		return nil, ErrClosed
+	}
 	l.running.RLock()
 	in, err := l.take(ctx)
 	if err != nil {
@@ -202,7 +206,7 @@ func (l *Library) begin(ctx context.Context, request []byte) (call func() result
 }
 
 func (l *Library) take(ctx context.Context) (*instance, error) {
-	if l.closed {
+	if l.closed.Load() {
 		return nil, ErrClosed
 	}
 	select {

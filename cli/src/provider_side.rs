@@ -8,10 +8,10 @@ use liqo_auth::{
     Machine,
     crypto::Nonce,
     error::Error,
-    machine::{Follower, Holder, Message, Notice, Step, Watch},
+    machine::{Follower, Holder, Message, Notice, Step, View, Watch},
     model::{
-        AwsConfig, CertificateSigningRequest, ClusterId, Identity, NamespaceName, Secret, Tenant,
-        TenantCondition, names,
+        AwsConfig, CertificateSigningRequest, ClusterId, Identity, NamespaceName, Resource, Secret,
+        Tenant, TenantCondition, Timestamp, names,
     },
     policy::Policy,
     provider::{Endpoint, NameRegistry, Phase, Provider, ProviderBuilder, Status},
@@ -166,17 +166,8 @@ impl<'h> ProviderSide<'h> {
 
     /// The condition that is in force.
     pub(crate) fn condition(&self) -> Result<TenantCondition> {
-        let held = self.look()?.notices.into_iter().find_map(|notice| {
-            let Notice::ConditionHeld { condition } = notice else {
-                return None;
-            };
-            Some(condition)
-        });
-        let name = self.peer.as_str();
-        let mut tenants = self.home.all::<Tenant>();
-        let tenant = tenants.find(|tenant| tenant.metadata.name == name);
-        let said = tenant.and_then(|tenant| tenant.spec.tenant_condition);
-        Ok(held.or(said).unwrap_or(TenantCondition::Active))
+        let condition = condition_of(&self.machine, &self.view(), self.clock.now()?);
+        condition.map_err(|error| self.failure(&error))
     }
 
     /// Replaces the nonce with a new one, and saves the home.
@@ -202,6 +193,28 @@ impl<'h> ProviderSide<'h> {
         let secret = nonce_secret(self.home, &self.peer)?;
         Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()
     }
+}
+
+/// The condition that is in force for a peer.
+pub(crate) fn condition_of(
+    provider: &Provider,
+    view: &View<'_>,
+    now: Timestamp,
+) -> Result<TenantCondition, Error> {
+    let mut notices = provider.look(view, now)?.notices.into_iter();
+    let held = notices.find_map(|notice| match notice {
+        Notice::ConditionHeld { condition } => Some(condition),
+        _ => None,
+    });
+    let said = || tenant_in(view)?.spec.tenant_condition;
+    Ok(held.or_else(said).unwrap_or(TenantCondition::Active))
+}
+
+/// The Tenant of the view's peer. A Tenant of that name in the namespace of another peer is
+/// not in the view.
+pub(crate) fn tenant_in<'h>(view: &View<'h>) -> Option<&'h Tenant> {
+    let mut tenants = view.objects().filter_map(Tenant::from_object);
+    tenants.find(|tenant| tenant.metadata.name == view.peer().as_str())
 }
 
 /// Checks that a command names another cluster than this one.
@@ -326,17 +339,25 @@ pub(crate) fn unsigned(home: &Home, peer: &ClusterId) -> Failure {
     if home.is_trial() && !home.is_signed_elsewhere() {
         return Failure::waiting("the trial ends here: the cluster's signer would have to answer");
     }
-    let mut requests = home.all::<CertificateSigningRequest>();
-    let request = requests.find(|request| {
-        let label = request.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
-        label.map(String::as_str) == Some(peer.as_str()) && awaits_signature(request)
-    });
+    let request = unsigned_request(home, peer);
     let name = request.map_or("NAME", |request| request.metadata.name.as_str());
     let options = home.site().options();
     let program = program();
     Failure::waiting(format!(
         "the request of {peer} waits for the cluster's signer: {program} export {options} | kubectl apply -f -; kubectl certificate approve {name}; kubectl get csr {name} -o yaml | {program} apply {options} -f -"
     ))
+}
+
+/// A request of the peer that waits for its signer.
+pub(crate) fn unsigned_request<'h>(
+    home: &'h Home,
+    peer: &ClusterId,
+) -> Option<&'h CertificateSigningRequest> {
+    let mut requests = home.all::<CertificateSigningRequest>();
+    requests.find(|request| {
+        let label = request.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
+        label.map(String::as_str) == Some(peer.as_str()) && awaits_signature(request)
+    })
 }
 
 /// The failure for a refused object that is stored in the home.

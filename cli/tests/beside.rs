@@ -129,7 +129,7 @@ fn the_log_tells_what_was_decided_and_holds() {
     folder.write(path, text.lines().next().unwrap());
     let err = folder.refused(VERIFY, "", 5);
     assert!(
-        err.contains("line 1: the line is incomplete, as a crash leaves it"),
+        err.contains("its end is missing") && err.contains("Line 1 is incomplete."),
         "{err}"
     );
     folder.write(path, &"x".repeat(100_000));
@@ -406,4 +406,40 @@ fn a_peering_user_is_made_once_and_deleted() {
     // The peering goes its own way.
     folder.ok(AUTHENTICATE);
     folder.ok(VERIFY);
+}
+
+/// A torn last line hides no cut, and its words are never the tool's own.
+#[test]
+fn an_incomplete_line_hides_no_missing_entry() {
+    let (folder, logs, heads) = with_decisions();
+    let last = heads[2].lines().next().unwrap();
+    let named = format!("audit.head named the entry {last}, which was missing");
+    for torn in ["{", "audit.head \u{1b}[31mwas missing, all is whole"] {
+        folder.write(LOG, &format!("{}{torn}", logs[1]));
+        folder.write(HEAD, &heads[2]);
+        let err = folder.refused(VERIFY, "", 5);
+        assert!(err.contains("its end is missing"), "{err}");
+        folder.ok("create nonce --home cl-provider --remote-cluster-id cl-one --replace");
+        let run = folder.run(VERIFY);
+        let removed = format!("an incomplete line of {} bytes was removed", torn.len());
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(
+            run.err.contains(&removed) && run.err.contains(&named),
+            "{run:?}"
+        );
+        assert!(!run.err.contains("all is whole"), "{run:?}");
+    }
+}
+
+/// A line that was changed does not hold up a decision. The next verification names it.
+#[test]
+fn a_decision_goes_on_after_a_changed_line_and_a_cut() {
+    let (folder, logs, heads) = with_decisions();
+    let changed = logs[1].replacen("Invited", "Invaded", 1);
+    assert_ne!(changed, logs[1]);
+    folder.write(LOG, &changed);
+    folder.write(HEAD, &heads[2]);
+    folder.ok("create nonce --home cl-provider --remote-cluster-id cl-one --replace");
+    let err = folder.refused(VERIFY, "", 5);
+    assert!(err.contains("line 1"), "{err}");
 }

@@ -8,6 +8,8 @@
 
 mod tool;
 
+use std::fs;
+
 use tool::Folder;
 
 const AUTHENTICATE: &str = "authenticate --home cl-consumer --remote-home cl-provider";
@@ -55,6 +57,31 @@ fn a_cordoned_tenant_keeps_what_it_has_and_gets_nothing_new() {
     assert_eq!(
         (again.code, again.err.as_str()),
         (0, "Warning: Tenant \"cl-consumer\" is not cordoned\n")
+    );
+}
+
+/// A peering user may write a Tenant of any name in its own namespace.
+#[test]
+fn a_tenant_that_another_peer_planted_has_no_condition() {
+    let folder = with_slice();
+    let path =
+        |namespace: &str| format!("cl-provider/manifests/{namespace}/tenant.cl-consumer.yaml");
+    let planted = folder
+        .read(&path("liqo-tenant-cl-consumer"))
+        .replace(
+            "namespace: liqo-tenant-cl-consumer",
+            "namespace: liqo-tenant-a",
+        )
+        .replacen("spec:", "spec:\n  tenantCondition: Cordoned", 1);
+    fs::create_dir_all(folder.path("cl-provider/manifests/liqo-tenant-a")).unwrap();
+    folder.write(&path("liqo-tenant-a"), &planted);
+    assert_eq!(
+        folder.ok(CORDON),
+        " INFO  Tenant \"cl-consumer\" cordoned\n"
+    );
+    assert_eq!(
+        folder.ok(UNCORDON),
+        " INFO  Tenant \"cl-consumer\" uncordoned\n"
     );
 }
 
@@ -217,7 +244,7 @@ fn bindings(folder: &Folder) -> Vec<String> {
     let mut names = Vec::new();
     for area in ["_cluster", "liqo-tenant-cl-consumer"] {
         let path = folder.path(&format!("cl-provider/manifests/{area}"));
-        let Ok(entries) = std::fs::read_dir(path) else {
+        let Ok(entries) = fs::read_dir(path) else {
             continue;
         };
         names.extend(

@@ -154,7 +154,7 @@ fn a_sick_home_has_findings_with_remedies() {
         "only this machine reaches https://localhost:6443",
         "=> chmod go= 'cl-provider/private/liqo/secret.authentication-keys.yaml'",
         "=> Restore cl-provider/manifests/_cluster/clusterrole.broken.yaml",
-        "the line is incomplete, as a crash leaves it",
+        "which audit.head names. Line 7 is incomplete",
     ] {
         assert!(
             found.iter().any(|found| found.contains(part)),

@@ -1,7 +1,10 @@
 //! `cordon`, `uncordon` and `drain`: set what a tenant, or one of its slices, gets
 //! from now on.
 
+use std::cell::Cell;
+
 use liqo_auth::{
+    machine::Step,
     model::{ClusterId, TenantCondition},
     provider::Provider,
 };
@@ -13,7 +16,7 @@ use crate::{
     failure::{Failure, Result},
     home::Use,
     output::{Side, escaped},
-    provider_side::{ProviderSide, ProviderStand, refused},
+    provider_side::{ProviderSide, ProviderStand, condition_of, refused},
 };
 
 pub(super) fn cordon(context: &Context, command: &Cordon) -> Result<()> {
@@ -73,9 +76,22 @@ fn set(context: &Context, peer: &ClusterId, condition: TenantCondition) -> Resul
     };
     context.confirm(&question)?;
     let subject = format!("the condition of {peer} stays as it is");
-    provider.administer(&subject, |provider, view, _| {
+    let overtaken_by = Cell::new(None);
+    provider.administer(&subject, |provider, view, env| {
+        // Another administrator may have set it since. A controller may have carried out
+        // the first effect of this command.
+        let found = condition_of(provider, view, env.now)?;
+        if found != before && found != condition {
+            overtaken_by.set(Some(found));
+            return Ok(Step::default());
+        }
         provider.set_condition(view, condition)
     })?;
+    if let Some(found) = overtaken_by.get() {
+        return Err(Failure::waiting(format!(
+            "{subject}: meanwhile, somebody else set it to {found:?}"
+        )));
+    }
     // The condition is on the disk before the provider acts on it.
     provider.home.save()?;
     let stand = provider.settle()?;

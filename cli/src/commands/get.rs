@@ -20,7 +20,7 @@ use crate::{
     failure::{Failure, Result},
     home::{Home, SecretValue, Use},
     output::{Table, age, escaped, program},
-    provider_side::nonce_secret,
+    provider_side::{nonce_secret, tenant_in},
 };
 
 pub(super) fn tenants(context: &Context, list: &List) -> Result<()> {
@@ -297,10 +297,9 @@ pub(super) fn nonce_text(secret: &Secret) -> Result<String> {
         .map_err(|error| Failure::at_odds(format!("{}, data.nonce: {error}", secret.id())))
 }
 
-/// The Tenant of a peer, in any namespace.
+/// The Tenant of a peer.
 pub(super) fn tenant_of<'h>(home: &'h Home, peer: &ClusterId) -> Option<&'h Tenant> {
-    home.all::<Tenant>()
-        .find(|tenant| tenant.metadata.name == peer.as_str())
+    tenant_in(&home.view(peer))
 }
 
 /// The stored object of a kind and a name, in any namespace or in none.

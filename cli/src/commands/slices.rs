@@ -23,10 +23,10 @@ use crate::{
     consumer_side::{ConsumerSide, sentence},
     context::Context,
     failure::{Code, Failure, Result},
-    home::{Home, SecretValue, Use, awaits_signature},
+    home::{Home, SecretValue, Use},
     output::{Side, Table, escaped, program},
     pair::{Homes, Pair},
-    provider_side::{ProviderSide, ProviderStand, refused},
+    provider_side::{ProviderSide, ProviderStand, refused, unsigned_request},
 };
 
 pub(super) fn create(context: &Context, arguments: &CreateResourceSlice) -> Result<()> {
@@ -66,7 +66,7 @@ pub(super) fn create(context: &Context, arguments: &CreateResourceSlice) -> Resu
         return Ok(());
     };
     settle(context, &mut local, &mut remote)?;
-    if remote.is_trial() && remote.all().any(awaits_signature) {
+    if remote.is_trial() && unsigned_request(&remote, local.cluster_id()).is_some() {
         // A cluster's signer sees nothing of a trial.
         context.printer.message(&format!(
             "The trial ends here: {}'s signer would have to answer.",

@@ -112,6 +112,7 @@ fn leave(context: &Context, mut home: Home, provider: &ClusterId, side: Side) ->
     context.printer.info(side, done)?;
     Ok(Deleted {
         home,
+        peer: provider.clone(),
         kind: Kind::Identity,
         name: names::identity_name(provider),
     })
@@ -132,6 +133,7 @@ fn end(context: &Context, mut home: Home, consumer: &ClusterId, side: Side) -> R
     context.printer.info(side, done)?;
     Ok(Deleted {
         home,
+        peer: consumer.clone(),
         kind: Kind::Tenant,
         name: consumer.to_string(),
     })
@@ -140,6 +142,7 @@ fn end(context: &Context, mut home: Home, consumer: &ClusterId, side: Side) -> R
 /// An object that was deleted. It stays while it has finalizers.
 struct Deleted {
     home: Home,
+    peer: ClusterId,
     kind: Kind,
     name: String,
 }
@@ -147,8 +150,8 @@ struct Deleted {
 impl Deleted {
     /// The object that is still there, and its finalizers, in words.
     fn rest(&self) -> Option<String> {
-        let mut objects = self.home.objects();
-        let object = objects.find(|object| {
+        let view = self.home.view(&self.peer);
+        let object = view.objects().find(|object| {
             let id = object.id();
             id.kind == self.kind && id.name == self.name
         })?;

@@ -33,14 +33,17 @@ use crate::{
 };
 
 pub(crate) const AUDIT_LOG_FILE: &str = "audit.log";
+const HEAD_WAS_MISSING: &str = "audit.head was missing";
+const HEAD_NAMED: &str = "audit.head named the entry ";
+const WHICH_WAS_MISSING: &str = ", which was missing";
 
 /// The log, open at its end.
 struct EndOfLog {
     file: File,
     last: Option<Entry>,
     /// What has to be repaired: an incomplete line after the last entry, as a crash leaves
-    /// it, or what is missing. Empty if nothing has to be.
-    found: Vec<u8>,
+    /// it, and what is missing before it. Empty if nothing has to be.
+    found: Vec<Vec<u8>>,
     /// The length without an incomplete line.
     whole: u64,
 }
@@ -116,15 +119,24 @@ impl Home {
     ) -> Result<Summary> {
         let kept = self.kept_head()?;
         let mut is_there = kept == Some(audit_head::of_empty_log(self.cluster_id()));
-        let summary = self.verify_entries(wanted, |entry| {
+        let (summary, torn) = self.verify_entries(wanted, |entry| {
             is_there |= kept == Some(entry.hash());
             each(entry);
         })?;
         match (is_there, kept) {
-            (true, _) => Ok(summary),
+            (true, _) => match torn {
+                None => Ok(summary),
+                Some(number) => Err(Failure::at_odds(format!(
+                    "{}, line {number}: the line is incomplete, as a crash leaves it. Compare the log with a copy. The next decision removes the line, and notes that in the log.",
+                    self.log_path()
+                ))),
+            },
             (false, Some(kept)) => Err(Failure::at_odds(format!(
-                "{}: its end is missing, since it does not have the entry {kept}, which {AUDIT_HEAD_FILE} names. Restore the log from a copy. Otherwise the next decision notes in the log what is missing.",
-                self.log_path()
+                "{}: its end is missing, since it does not have the entry {kept}, which {AUDIT_HEAD_FILE} names.{} Restore the log from a copy. Otherwise the next decision notes in the log what is missing.",
+                self.log_path(),
+                torn.map_or_else(String::new, |number| format!(
+                    " Line {number} is incomplete."
+                )),
             ))),
             (false, None) => Err(Failure::at_odds(format!(
                 "{}: its end may be missing, since {AUDIT_HEAD_FILE} beside it is missing. Restore both files from a copy. Otherwise the next decision notes in the log what is missing.",
@@ -133,14 +145,16 @@ impl Home {
         }
     }
 
+    /// Verifies each entry. Also returns the number of an incomplete last line.
     fn verify_entries(
         &self,
         wanted: Option<EntryHash>,
         mut each: impl FnMut(&Entry),
-    ) -> Result<Summary> {
+    ) -> Result<(Summary, Option<u64>)> {
         let root = self.log_folder()?;
         let key = self.record_key()?;
         let mut verifier = Verifier::new(Some(&key), wanted);
+        let mut torn = None;
         if let Some(file) = root.open_log(AUDIT_LOG_FILE, false)? {
             let mut lines = BufReader::new(file);
             let mut number = 0_u64;
@@ -161,10 +175,8 @@ impl Home {
                 number = number.saturating_add(1);
                 let Some(content) = line.strip_suffix(b"\n") else {
                     if line.len() <= LONGEST_LINE {
-                        return Err(Failure::at_odds(format!(
-                            "{}, line {number}: the line is incomplete, as a crash leaves it. Compare the log with a copy. The next decision removes the line, and notes that in the log.",
-                            self.log_path()
-                        )));
+                        torn = Some(number);
+                        break;
                     }
                     let (line, limit) = (number, LONGEST_LINE);
                     let fault = LogFault::TooLong { limit };
@@ -177,7 +189,8 @@ impl Home {
                 );
             }
         }
-        verifier.finish().map_err(|error| self.broken(&error))
+        let summary = verifier.finish().map_err(|error| self.broken(&error))?;
+        Ok((summary, torn))
     }
 
     fn log_decisions(&mut self) -> Result<()> {
@@ -198,10 +211,13 @@ impl Home {
             Some(last) => Chain::resume(&last, Some(key.clone())),
         };
         let mut text = String::new();
-        if let (false, Some((now, _))) = (found.is_empty(), decisions.first()) {
+        if !found.is_empty() {
             file.set_len(whole).with_context(|| self.log_path())?;
-            let repair = Event::log_repaired(self.cluster_id(), &found);
-            text.push_str(chain.append(*now, &repair).line());
+        }
+        let now = decisions.first().map_or(Timestamp::EPOCH, |(now, _)| *now);
+        for found in &found {
+            let repair = Event::log_repaired(self.cluster_id(), found);
+            text.push_str(chain.append(now, &repair).line());
             text.push('\n');
         }
         for (time, event) in &decisions {
@@ -235,16 +251,17 @@ impl Home {
         let whole = tail.iter().rposition(|byte| *byte == b'\n');
         let whole = whole.map_or(0, |end| end + 1);
         let torn = tail.split_off(whole);
-        let missing = u64::try_from(torn.len()).unwrap_or_default();
+        let whole = length.saturating_sub(u64::try_from(torn.len()).unwrap_or_default());
         let end = |last, lines: &[u8]| {
+            let found = [torn, self.missing(lines)?.into_bytes()];
             Ok(EndOfLog {
                 file,
                 last,
-                found: match torn.is_empty() {
-                    true => self.missing(lines)?.into_bytes(),
-                    false => torn,
-                },
-                whole: length.saturating_sub(missing),
+                found: found
+                    .into_iter()
+                    .filter(|found| !found.is_empty())
+                    .collect(),
+                whole,
             })
         };
         let Some(lines) = tail.strip_suffix(b"\n") else {
@@ -272,18 +289,19 @@ impl Home {
     /// nothing is missing.
     fn missing(&self, lines: &[u8]) -> Result<String> {
         let Some(kept) = self.kept_head()? else {
-            return Ok(format!("{AUDIT_HEAD_FILE} was missing"));
+            return Ok(HEAD_WAS_MISSING.to_owned());
         };
         let is_kept = |line: &[u8]| Entry::parse(line).is_ok_and(|entry| entry.hash() == kept);
         let mut is_there = kept == audit_head::of_empty_log(self.cluster_id())
             || lines.rsplit(|byte| *byte == b'\n').any(is_kept);
         if !is_there {
-            // A crash may have come after many entries.
-            self.verify_entries(None, |entry| is_there |= entry.hash() == kept)?;
+            // A crash may have come after many entries. A line that is not valid ends the
+            // search: what follows it proves nothing.
+            let _ = self.verify_entries(None, |entry| is_there |= entry.hash() == kept);
         }
         Ok(match is_there {
             true => String::new(),
-            false => format!("{AUDIT_HEAD_FILE} named the entry {kept}, which was missing"),
+            false => format!("{HEAD_NAMED}{kept}{WHICH_WAS_MISSING}"),
         })
     }
 
@@ -315,7 +333,10 @@ pub(crate) fn repair(entry: &EntryContent) -> Option<String> {
     }
     let detail = |name: &str| entry.details.get(name).map(String::as_str);
     let found = detail("found").unwrap_or_default();
-    Some(match found.starts_with(AUDIT_HEAD_FILE) {
+    let entry = found.strip_prefix(HEAD_NAMED);
+    let entry = entry.and_then(|found| found.strip_suffix(WHICH_WAS_MISSING));
+    let names_entry = entry.is_some_and(|hash| hash.parse::<EntryHash>().is_ok());
+    Some(match names_entry || found == HEAD_WAS_MISSING {
         true => found.to_owned(),
         false => format!(
             "an incomplete line of {} bytes was removed from the end of the log, as a crash leaves it",

@@ -6,15 +6,19 @@ use liqo_auth::{
     machine::{Awaited, Holder, HolderStatus, Machine, Step},
     model::{
         AuthParams, ClusterId, Identity, ResourceSlice, ResourceSliceConditionType as Condition,
-        Tenant, names,
+        names,
     },
     policy::Policy,
 };
 
 use super::{Certificate, Peering, Renewal, Role, Slice, waiting};
 use crate::{
-    consumer_side::ConsumerSide, context::Context, driver::Driver, failure::Result, home::Home,
-    provider_side::ProviderSide,
+    consumer_side::ConsumerSide,
+    context::Context,
+    driver::Driver,
+    failure::Result,
+    home::Home,
+    provider_side::{ProviderSide, tenant_in},
 };
 
 /// A peering in which this home is the provider.
@@ -25,8 +29,7 @@ pub(super) fn with_consumer(
 ) -> Result<Peering> {
     let side = ProviderSide::new(home, peer, &context.policy, context.clock)?;
     let condition = side.condition()?;
-    let mut tenants = side.home.all::<Tenant>();
-    let tenant = tenants.find(|tenant| tenant.metadata.name == peer.as_str());
+    let tenant = tenant_in(&side.view());
     let given = |holder: &Holder| match holder {
         Holder::ControlPlane => tenant?.status.auth_params.as_ref(),
         Holder::Slice(name) => slice_of(side.home, peer, name)?.status.auth_params.as_ref(),
