@@ -1,8 +1,9 @@
 //! The head of the log, kept beside it in `audit.head`: the hash of its last entry, sealed
 //! with the home's record key. A log without this entry has lost its end.
 //!
-//! The head is replaced as a whole, after the entry is on the disk. After a crash between
-//! the two, the log has entries after its head, and nothing is missing.
+//! The head is replaced as a whole, after the entry is on the disk. Nobody waits until the
+//! head is there, too. After a crash, the log has entries after its head, and nothing is
+//! missing; or the file is empty, and counts as missing.
 
 use aws_lc_rs::{
     constant_time::verify_slices_are_equal,
@@ -36,11 +37,14 @@ pub(super) fn change(key: &RecordKey, head: EntryHash) -> Change {
     }
 }
 
-/// The kept head. None without the file.
+/// The kept head. None without the file, or if the file is empty.
 pub(super) fn kept(root: &Directory, key: &RecordKey) -> Result<Option<EntryHash>> {
     let Some(text) = root.read(AUDIT_HEAD_FILE)? else {
         return Ok(None);
     };
+    if text.is_empty() {
+        return Ok(None);
+    }
     let wrong = || {
         Failure::at_odds(format!(
             "{}/{AUDIT_HEAD_FILE}: this home's record key has not sealed it. Restore it from a copy, together with the log and with the record key. Otherwise move it away: the next decision notes in the log that it was missing.",

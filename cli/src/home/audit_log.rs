@@ -25,7 +25,7 @@ use super::{
     Home,
     audit_head::{self, AUDIT_HEAD_FILE},
     directory::Directory,
-    write::write,
+    write::write_without_wait,
 };
 use crate::{
     failure::{Failure, Result},
@@ -233,7 +233,7 @@ impl Home {
             folder.sync()?;
         }
         let head = audit_head::change(&key, chain.head());
-        Ok(write(folder, &[head])?)
+        Ok(write_without_wait(folder, &[head])?)
     }
 
     /// The log and its end. Nothing is changed.

@@ -34,7 +34,7 @@ use zeroize::Zeroizing;
 
 use super::{
     directory::{Access, Directory, Written, shown},
-    disk::{Disk, SystemDisk},
+    disk::{Disk, NoWait, SystemDisk},
     layout::ManifestFile,
 };
 use crate::environment::random;
@@ -57,6 +57,12 @@ pub(crate) enum Target {
 /// Writes a batch into a home.
 pub(crate) fn write(root: &Directory, changes: &[Change]) -> Result<()> {
     write_to(&SystemDisk, root, None, changes)
+}
+
+/// Writes a batch into a home, and does not wait for the disk. After a power failure, each
+/// file is as before, as now, or empty.
+pub(crate) fn write_without_wait(root: &Directory, changes: &[Change]) -> Result<()> {
+    write_to(&NoWait, root, None, changes)
 }
 
 /// Writes the first batch of a home. `above` is the folder above, if the home's
