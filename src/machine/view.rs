@@ -89,28 +89,11 @@ impl<'o> View<'o> {
         }
         self.objects.sort_by_key(|object| object.key());
         self.unreadable.sort_by_key(|object| object.key());
-        let own = |objects: &[&'o Object]| {
-            let own = objects.iter().filter(|object| !self.is_of_another(object));
-            own.copied().collect()
-        };
-        let (objects, unreadable) = (own(&self.objects), own(&self.unreadable));
-        Self {
-            objects,
-            unreadable,
-            ..self
-        }
-    }
-
-    /// Whether this is a Tenant or an Identity in the tenant namespace of another peer.
-    /// These kinds are looked up by their names, and a peering user may write a Tenant of
-    /// any name in its own namespace.
-    fn is_of_another(&self, object: &Object) -> bool {
-        let (kind, namespace, _) = object.key();
-        if !matches!(kind, Kind::Tenant | Kind::Identity) {
-            return false;
-        }
-        let found = self.find::<Namespace>("", namespace).ok().flatten();
-        tenancy::owner_of(namespace, found).is_some_and(|owner| owner != self.peer)
+        let namespaces: Vec<&Namespace> = self.readable().collect();
+        let is_own = |object: &&Object| !is_of_another(&self.peer, object, &namespaces);
+        self.objects.retain(is_own);
+        self.unreadable.retain(is_own);
+        self
     }
 
     /// Accepts a nonce as this provider's own, although the nonce does not have
@@ -275,6 +258,19 @@ pub(crate) fn only<'o, K: Resource>(
             Err(Error::found_in(first, "", fault))
         }
     }
+}
+
+/// Whether this is a Tenant or an Identity in the tenant namespace of another peer.
+/// These kinds are looked up by their names, and a peering user may write a Tenant of
+/// any name in its own namespace.
+fn is_of_another(peer: &ClusterId, object: &Object, namespaces: &[&Namespace]) -> bool {
+    let (kind, place, _) = object.key();
+    if !matches!(kind, Kind::Tenant | Kind::Identity) {
+        return false;
+    }
+    let mut namespaces = namespaces.iter().copied();
+    let namespace = namespaces.find(|namespace| namespace.metadata.name == place);
+    tenancy::owner_of(place, namespace).is_some_and(|owner| owner != *peer)
 }
 
 /// The objects of a kind among sorted objects.

@@ -84,6 +84,15 @@ struct Seen {
     answers: Vec<Answered>,
 }
 
+impl Seen {
+    fn env(&self) -> Result<Env, Failure> {
+        Ok(Env {
+            now: self.now,
+            entropy: Entropy::from_bytes(bytes(&self.entropy, "entropy")?),
+        })
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum ProviderCall {
@@ -156,11 +165,9 @@ pub(crate) fn provider(mut request: ProviderRequest) -> Result<Vec<u8>, Failure>
     }
     let provider = builder.build();
     let seen = request.seen;
+    let (now, env) = (seen.now, seen.env()?);
     let objects = objects(seen.objects);
     let view = view(&seen.peer, &objects, &seen.vouched_nonces, &policy)?;
-    let now = seen.now;
-    let entropy = Entropy::from_bytes(bytes(&seen.entropy, "entropy")?);
-    let env = Env { now, entropy };
     let step = match request.call {
         ProviderCall::Look => return look(&provider, &view, now),
         ProviderCall::Watches => return Ok(watches(&provider)),
@@ -196,11 +203,9 @@ pub(crate) fn consumer(mut request: ConsumerRequest) -> Result<Vec<u8>, Failure>
     };
     let consumer = Consumer::new(request.config, Arc::new(keys));
     let seen = request.seen;
+    let (now, env) = (seen.now, seen.env()?);
     let objects = objects(seen.objects);
     let view = view(&seen.peer, &objects, &seen.vouched_nonces, &policy)?;
-    let now = seen.now;
-    let entropy = Entropy::from_bytes(bytes(&seen.entropy, "entropy")?);
-    let env = Env { now, entropy };
     let step = match request.call {
         ConsumerCall::Look => return look(&consumer, &view, now),
         ConsumerCall::Watches => return Ok(watches(&consumer)),

@@ -71,7 +71,8 @@ impl Home {
             return Ok(());
         }
         self.decisions = vec![(now, Event::refused(peer, error))];
-        self.log_decisions()
+        let end = self.end_of_log()?;
+        self.log_decisions(end)
     }
 
     /// Writes the refusals of a step into the log. While the home is open, each
@@ -101,13 +102,14 @@ impl Home {
             self.decisions.clear();
             return self.save_objects();
         }
-        if !self.decisions.is_empty() {
-            // If the log cannot be opened, nothing is written.
-            self.end_of_log()?;
-        }
+        // If the log cannot be opened, nothing is written.
+        let end = match self.decisions.is_empty() {
+            true => None,
+            false => Some(self.end_of_log()?),
+        };
         self.save_objects()?;
         self.report();
-        self.log_decisions()
+        end.map_or(Ok(()), |end| self.log_decisions(end))
     }
 
     /// Verifies the whole log with the home's record key, and with the head that is kept
@@ -193,17 +195,18 @@ impl Home {
         Ok((summary, torn))
     }
 
-    fn log_decisions(&mut self) -> Result<()> {
+    /// Writes the noted decisions at the end of the log.
+    fn log_decisions(&mut self, end: EndOfLog) -> Result<()> {
         let decisions = std::mem::take(&mut self.decisions);
-        if decisions.is_empty() {
+        let Some((now, _)) = decisions.first() else {
             return Ok(());
-        }
+        };
         let EndOfLog {
             mut file,
             last,
             found,
             whole,
-        } = self.end_of_log()?;
+        } = end;
         let is_new = whole == 0;
         let key = self.record_key()?;
         let mut chain = match last {
@@ -214,10 +217,9 @@ impl Home {
         if !found.is_empty() {
             file.set_len(whole).with_context(|| self.log_path())?;
         }
-        let now = decisions.first().map_or(Timestamp::EPOCH, |(now, _)| *now);
         for found in &found {
             let repair = Event::log_repaired(self.cluster_id(), found);
-            text.push_str(chain.append(now, &repair).line());
+            text.push_str(chain.append(*now, &repair).line());
             text.push('\n');
         }
         for (time, event) in &decisions {

@@ -56,6 +56,7 @@ impl Serialize for TextMap {
 
 impl<'de> Deserialize<'de> for TextMap {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // A LiteMap would also read a list of pairs.
         BTreeMap::<String, String>::deserialize(deserializer).map(Self::from_iter)
     }
 }

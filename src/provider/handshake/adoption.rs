@@ -11,11 +11,10 @@ use crate::{
 /// Tenant's key has signed the nonce. The signature is verified first: a Tenant that does
 /// not have it causes no test of an RSA modulus.
 pub(super) fn adopted_nonce(look: &Look<'_>, tenant: &Tenant) -> Option<Nonce> {
-    adopted_until(look, tenant)?;
+    let (key, _) = let_in(look, tenant)?;
     let policy = look.policy();
     let text = look.observed.nonce?.get(names::NONCE)?;
     let nonce = Nonce::parse(text, policy).ok()?;
-    let key = PublicKey::claimed_spki_der(tenant.spec.public_key.as_slice(), policy).ok()?;
     let key = PublicKey::from_known_spki_der(&key, policy).ok()?;
     let signature = tenant.spec.signature.as_slice();
     let verdict = key.verify(key.nonce_scheme(), nonce.as_bytes(), signature, policy);
@@ -23,10 +22,16 @@ pub(super) fn adopted_nonce(look: &Look<'_>, tenant: &Tenant) -> Option<Nonce> {
 }
 
 /// The end of the certificate with which Liqo has let this Tenant's key in, if the
-/// provider adopts that. No peer can write the status of the stored Tenant, so its
-/// certificate proves more than a nonce, which a peering user can replace. A drained peer
-/// has no rights: only an administrator's word lets it in again.
+/// provider adopts that.
 pub(super) fn adopted_until(look: &Look<'_>, tenant: &Tenant) -> Option<Timestamp> {
+    let_in(look, tenant).map(|(_, until)| until)
+}
+
+/// The Tenant's key, and the end of the certificate with which Liqo has let the key in.
+/// No peer can write the status of the stored Tenant, so its certificate proves more than
+/// a nonce, which a peering user can replace. A drained peer has no rights: only an
+/// administrator's word lets it in again.
+fn let_in(look: &Look<'_>, tenant: &Tenant) -> Option<(Vec<u8>, Timestamp)> {
     let (observed, policy) = (look.observed, look.policy());
     let is_unknown = observed.record().is_none() && observed.check_record().is_ok();
     if !look.configuration.settings.adopt_from_liqo || !is_unknown || !observed.has_rights() {
@@ -39,5 +44,5 @@ pub(super) fn adopted_until(look: &Look<'_>, tenant: &Tenant) -> Option<Timestam
     let is_let_in = certificate.spki_der == key
         && certificate.subject_is(&subject)
         && look.now <= certificate.not_after;
-    is_let_in.then_some(certificate.not_after)
+    is_let_in.then_some((key, certificate.not_after))
 }
