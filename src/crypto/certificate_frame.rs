@@ -7,12 +7,12 @@
 use std::collections::BTreeSet;
 
 use super::der::{
-    BOOLEAN, CONTEXT_0, CONTEXT_3, DerError, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, Reader,
-    SEQUENCE, single,
+    BOOLEAN, CONTEXT_0, CONTEXT_3, DerError, Element, GENERALIZED_TIME, INTEGER,
+    OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, UTC_TIME, single,
 };
 
-/// Whether the certificate has exactly the parts of RFC 5280, names the same
-/// signature algorithm in both places, and has no repeated extension.
+/// Whether the certificate has exactly the parts of RFC 5280, gives both times in full,
+/// names the same signature algorithm in both places, and has no repeated extension.
 pub(super) fn is_framed(der: &[u8]) -> bool {
     read(der).is_ok_and(|is_framed| is_framed)
 }
@@ -25,7 +25,10 @@ fn read(der: &[u8]) -> Result<bool, DerError> {
     }
     signed.expect(INTEGER)?;
     let algorithm = signed.next()?;
-    let (_issuer, _validity) = (signed.expect(SEQUENCE)?, signed.expect(SEQUENCE)?);
+    let _issuer = signed.expect(SEQUENCE)?;
+    let mut validity = Reader::new(signed.expect(SEQUENCE)?);
+    let are_times = is_time(&validity.next()?) && is_time(&validity.next()?);
+    validity.end()?;
     let (_subject, _public_key) = (signed.expect(SEQUENCE)?, signed.expect(SEQUENCE)?);
     signed.optional(ISSUER_UNIQUE_ID)?;
     signed.optional(SUBJECT_UNIQUE_ID)?;
@@ -35,7 +38,19 @@ fn read(der: &[u8]) -> Result<bool, DerError> {
     certificate.bit_string()?;
     certificate.end()?;
     let are_unique = extensions.map_or(Ok(true), are_unique)?;
-    Ok(names_one_algorithm && are_unique)
+    Ok(are_times && names_one_algorithm && are_unique)
+}
+
+/// Whether a time has seconds, no fraction of them, and is in UTC (RFC 5280 section
+/// 4.1.2.5).
+fn is_time(time: &Element<'_>) -> bool {
+    let length = match time.tag {
+        UTC_TIME => "YYMMDDhhmmss".len(),
+        GENERALIZED_TIME => "YYYYMMDDhhmmss".len(),
+        _ => return false,
+    };
+    let digits = time.content.strip_suffix(b"Z");
+    digits.is_some_and(|digits| digits.len() == length && digits.iter().all(u8::is_ascii_digit))
 }
 
 /// Whether each extension is well-formed and occurs once.

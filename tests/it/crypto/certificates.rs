@@ -107,3 +107,12 @@ fn each_part_ends_where_its_frame_ends() {
     // The critical mark of the key usage, with a tag of its own.
     is_unreadable(b"\x1d\x0f\x01\x01\xff", b"\x1d\x0f\x41\x01\xff");
 }
+
+#[test]
+fn a_time_without_seconds_is_refused() {
+    // The same digits in full: 2017-12-07 05:02:35.
+    assert!(with_replaced(b"\x17\x0d261120", b"\x17\x0d171207050235Z").is_ok());
+    // As a GeneralizedTime: 1712-07-05 02:35.
+    is_unreadable(b"\x17\x0d261120", b"\x18\x0d171207050235Z");
+    is_unreadable(b"\x17\x0d261121", b"\x18\x0d171207050235Z");
+}
