@@ -16,6 +16,10 @@ use proptest::{
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
 
+#[cfg(liqo_auth_cheap_signatures)]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Draws a value from a strategy. The first sixteen bytes are the seed.
 ///
 /// Proptest can also use the bytes directly as random numbers. But it gives

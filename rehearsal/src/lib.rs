@@ -25,8 +25,11 @@ use liqo_auth::{
         SigningKey,
     },
     error::Fault,
-    machine::{Env, Machine, Message, Objects, Side, Step, replication},
-    model::{ClusterRole, Kind, Metadata, Object, TenantCondition, Timestamp, names},
+    machine::{Awaited, Env, Machine, Message, Objects, Side, Step, replication},
+    model::{
+        ClusterRole, Metadata, Object, Renew, Resource, ResourceSlice, RoleBinding,
+        TenantCondition, Timestamp, names,
+    },
     provider::{self, AuthoritySigner, CsrSigner, Endpoint, NameTable, RequestId, SigningRequest},
 };
 use sha2::{Digest, Sha256};
@@ -76,7 +79,15 @@ pub struct Rehearsal {
     #[debug(skip)]
     seed: u64,
     drawn: u64,
+    changes: Changes,
     rests: bool,
+}
+
+/// How many steps have changed the objects of each side.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Changes {
+    at_provider: usize,
+    at_consumer: usize,
 }
 
 /// An event. If a step has more effects than the event allows, the other effects are
@@ -199,6 +210,7 @@ impl Rehearsal {
             now,
             seed,
             drawn: 0,
+            changes: Changes::default(),
             rests: false,
         })
     }
@@ -213,13 +225,15 @@ impl Rehearsal {
     pub fn play(&mut self, event: Occurrence) -> Result<(), Error> {
         match event {
             Occurrence::Provider { effects } => {
-                let env = self.env();
+                let (to_reconcile, to_invite) = (self.env(), self.env());
                 let view = self.at_provider.view(self.consumer.cluster_id());
+                let mut step = self.provider.reconcile(&view, to_reconcile)?;
                 // The administrator invites the peer as often as necessary.
-                let step = match self.provider.look(&view, env.now)?.phase {
-                    provider::Phase::Uninvited => self.provider.invite(&view, env)?,
-                    _ => self.provider.reconcile(&view, env)?,
-                };
+                if step.wait.awaiting.contains(&Awaited::Invitation)
+                    && let provider::Phase::Uninvited = self.provider.look(&view, self.now)?.phase
+                {
+                    step = self.provider.invite(&view, to_invite)?;
+                }
                 self.carry_out(Side::Provider, step, effects);
             }
             Occurrence::Consumer { effects } => {
@@ -271,30 +285,36 @@ impl Rehearsal {
         *lock(&self.signer.answers) = true;
         self.rests = false;
         let mut delivered = Vec::new();
+        // The changes after which each event of a round was last played. The outcome of
+        // such an event depends on nothing else, so it is not played again until more
+        // has changed.
+        let (mut provider, mut consumer, mut replication) = (None, None, None);
         // An exchange takes a few rounds. More rounds mean a loop.
         for _ in 0..16 {
-            let before = (self.at_provider.clone(), self.at_consumer.clone());
-            let is_unchanged = |now: &Self| {
-                let (at_provider, at_consumer) = &before;
-                *at_provider == now.at_provider && *at_consumer == now.at_consumer
-            };
-            self.play(Occurrence::Provider { effects: ALL })?;
-            self.play(Occurrence::Consumer { effects: ALL })?;
+            let before = self.changes;
+            if provider.replace(self.changes.at_provider) != Some(self.changes.at_provider) {
+                self.play(Occurrence::Provider { effects: ALL })?;
+            }
+            if consumer.replace(self.changes.at_consumer) != Some(self.changes.at_consumer) {
+                self.play(Occurrence::Consumer { effects: ALL })?;
+            }
             for message in self.last_of_each_kind() {
                 if !delivered.contains(&message) {
                     self.deliver(message.clone(), ALL)?;
                     delivered.push(message);
                 }
             }
-            self.replicate(ALL)?;
-            if !is_unchanged(self) {
+            if replication.replace(self.changes) != Some(self.changes) {
+                self.replicate(ALL)?;
+            }
+            if self.changes != before {
                 continue;
             }
             // A side may take a message that it did not take earlier.
             for message in self.last_of_each_kind() {
                 self.deliver(message, ALL)?;
             }
-            if is_unchanged(self) {
+            if self.changes == before {
                 self.rests = true;
                 break;
             }
@@ -334,11 +354,21 @@ impl Rehearsal {
     }
 
     fn replicate(&mut self, effects: usize) -> Result<(), Error> {
+        let may_be_replicated = |object: &Object| {
+            ResourceSlice::from_object(object).is_some()
+                || Renew::from_object(object).is_some()
+                || object.as_unreadable().is_some()
+        };
+        if !self.at_consumer.iter().any(may_be_replicated)
+            && !self.at_provider.iter().any(may_be_replicated)
+        {
+            return Ok(());
+        }
         let at_consumer = self.at_consumer.view(self.provider.cluster_id());
         let at_provider = self.at_provider.view(self.consumer.cluster_id());
         let back = replication::to_consumer(&at_consumer, &at_provider)?;
         let forth = replication::to_provider(&at_consumer, &at_provider)?;
-        let is_binding = |object: &Object| object.id().kind == Kind::RoleBinding;
+        let is_binding = |object: &Object| RoleBinding::from_object(object).is_some();
         let has_rights = self.at_provider.iter().any(is_binding);
         self.carry_out(Side::Consumer, back, effects);
         if has_rights {
@@ -366,17 +396,18 @@ impl Rehearsal {
     }
 
     fn carry_out(&mut self, side: Side, step: Step, effects: usize) {
-        let objects = match side {
-            Side::Provider => &mut self.at_provider,
-            Side::Consumer => &mut self.at_consumer,
+        let (objects, changes) = match side {
+            Side::Provider => (&mut self.at_provider, &mut self.changes.at_provider),
+            Side::Consumer => (&mut self.at_consumer, &mut self.changes.at_consumer),
         };
-        let whole = effects >= step.effects.len();
         let applied = step
             .effects
             .iter()
             .take(effects)
-            .all(|effect| objects.apply(effect).is_ok());
-        if whole && applied {
+            .take_while(|effect| objects.apply(effect).is_ok())
+            .count();
+        *changes += usize::from(applied > 0);
+        if applied == step.effects.len() {
             for message in step.outbox {
                 if !self.messages.contains(&message) {
                     self.messages.push(message);
