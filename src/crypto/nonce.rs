@@ -121,10 +121,11 @@ impl Nonce {
                 longest,
             });
         }
-        let found = distinct(&bytes);
-        if policy.forms == Forms::Canonical && found < DISTINCT {
-            let expected = DISTINCT;
-            return Err(NonceError::NotRandom { found, expected });
+        if policy.forms == Forms::Canonical {
+            let (found, expected) = (distinct(&bytes), DISTINCT);
+            if found < expected {
+                return Err(NonceError::NotRandom { found, expected });
+            }
         }
         let text = core::str::from_utf8(text).map_err(|_| NonceError::Encoding)?;
         Ok(Self {
@@ -200,13 +201,8 @@ const DISTINCT: usize = 16;
 
 fn decode(text: &[u8], forms: Forms) -> Result<Vec<u8>, NonceError> {
     let digits = text.strip_suffix(b"\n").unwrap_or(text);
-    let ours = |byte: &u8| {
-        byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=')
-    };
-    if let Some(at) = digits.iter().position(|byte| !ours(byte)) {
-        return Err(NonceError::Alphabet { at });
-    }
-    let url_safe = digits.iter().any(|byte| matches!(byte, b'-' | b'_'));
+    let standard = STANDARD.decode(digits);
+    let url_safe = standard.is_err() && is_url_safe(digits)?;
     if forms == Forms::Canonical {
         if digits.len() != text.len() {
             return Err(NonceError::FinalNewline);
@@ -223,18 +219,32 @@ fn decode(text: &[u8], forms: Forms) -> Result<Vec<u8>, NonceError> {
     if found < shortest {
         return Err(NonceError::TooShort { found, shortest });
     }
-    let engine = if url_safe { URL_SAFE } else { STANDARD };
-    engine.decode(digits).map_err(|_| NonceError::Encoding)
+    let decoded = match url_safe {
+        true => URL_SAFE.decode(digits),
+        false => standard,
+    };
+    decoded.map_err(|_| NonceError::Encoding)
 }
 
+/// Whether a digit is of the URL-safe alphabet alone.
+fn is_url_safe(digits: &[u8]) -> Result<bool, NonceError> {
+    let ours = |byte: &u8| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=')
+    };
+    match digits.iter().position(|byte| !ours(byte)) {
+        Some(at) => Err(NonceError::Alphabet { at }),
+        None => Ok(digits.iter().any(|byte| matches!(byte, b'-' | b'_'))),
+    }
+}
+
+/// How many different values the bytes have.
 fn distinct(bytes: &[u8]) -> usize {
     let mut seen = [false; 256];
-    for byte in bytes {
-        if let Some(seen) = seen.get_mut(usize::from(*byte)) {
-            *seen = true;
-        }
-    }
-    seen.iter().filter(|seen| **seen).count()
+    let is_new = |byte: &&u8| {
+        let seen = seen.get_mut(usize::from(**byte));
+        seen.is_some_and(|seen| !core::mem::replace(seen, true))
+    };
+    bytes.iter().filter(is_new).count()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Textual encoding (RFC 7468): blocks between BEGIN and END lines.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use memchr::memchr;
 use zeroize::Zeroizing;
 
 use super::name::escape_bounded;
@@ -230,14 +231,14 @@ impl<'a> Block<'a> {
         while let [b'\r' | b'\n', rest @ ..] = lines {
             lines = rest;
         }
-        let lines = lines.strip_suffix(b"\n").unwrap_or(lines);
-        for line in lines.split(|byte| *byte == b'\n') {
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
+        while !lines.is_empty() {
+            let (line, rest) = split_line(lines);
             // A blank line would end headers (RFC 1421), which are not allowed.
-            if line.is_empty() && !lines.is_empty() {
+            if line.is_empty() {
                 return Err(PemError::Base64);
             }
             digits.extend_from_slice(line);
+            lines = rest;
         }
         STANDARD.decode(digits).map_err(|_| PemError::Base64)
     }
@@ -248,9 +249,9 @@ fn has_full_lines(base64: &[u8]) -> bool {
     let Some(lines) = base64.strip_suffix(b"\n") else {
         return base64.is_empty();
     };
-    let mut lines = lines.rsplit(|byte| *byte == b'\n');
-    let last = lines.next().map_or(0, <[u8]>::len);
-    (1..=LINE).contains(&last) && lines.all(|line| line.len() == LINE)
+    let (lines, last) = lines.as_chunks::<{ LINE + 1 }>();
+    let are_full = lines.iter().all(|line| memchr(b'\n', line) == Some(LINE));
+    are_full && !last.is_empty() && memchr(b'\n', last).is_none()
 }
 
 const LINE: usize = 64;
@@ -269,14 +270,13 @@ fn split_at_line<'a>(text: &'a [u8], start: &[u8]) -> Option<(&'a [u8], &'a [u8]
         if rest.starts_with(start) {
             return Some((before, rest));
         }
-        at += rest.iter().position(|byte| *byte == b'\n')? + 1;
+        at += memchr(b'\n', rest)? + 1;
     }
 }
 
 /// The first line without its end, and the rest of the text.
 fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
-    let end = text.iter().position(|byte| *byte == b'\n');
-    let length = end.map_or(text.len(), |at| at + 1);
+    let length = memchr(b'\n', text).map_or(text.len(), |at| at + 1);
     let (line, rest) = text.split_at_checked(length).unwrap_or((text, &[]));
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     (line.strip_suffix(b"\r").unwrap_or(line), rest)

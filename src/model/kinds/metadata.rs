@@ -54,7 +54,10 @@ impl Metadata {
 
     /// The value of a label.
     pub(crate) fn label(&self, label: &str) -> Option<&str> {
-        self.labels.get(label).map(String::as_str)
+        // An object has few labels. The lengths of most keys differ, so few are compared.
+        let mut labels = self.labels.iter();
+        let found = labels.find(|(key, _)| key.as_str() == label);
+        found.map(|(_, value)| value.as_str())
     }
 }
 
