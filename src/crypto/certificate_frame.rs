@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use super::der::{
-    BOOLEAN, CONTEXT_0, CONTEXT_3, DerError, Element, GENERALIZED_TIME, INTEGER,
-    OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, UTC_TIME, single,
+    BOOLEAN, CONTEXT_0, CONTEXT_3, DerError, Element, GENERALIZED_TIME, INTEGER, OBJECT_IDENTIFIER,
+    OCTET_STRING, Reader, SEQUENCE, UTC_TIME, single,
 };
 
 /// Whether the certificate has exactly the parts of RFC 5280, gives both times in full,

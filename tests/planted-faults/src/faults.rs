@@ -1,0 +1,144 @@
+//! The faults that cargo-mutants lists, and those of them that are wanted.
+
+use std::{fs, process::Command};
+
+use serde::Deserialize;
+
+use crate::{Failure, project::Project};
+
+/// A fault, as `cargo mutants --list --json` prints it.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Fault {
+    /// From 1 on: the value of the variable that chooses the fault.
+    #[serde(skip)]
+    pub(crate) number: u32,
+    pub(crate) name: String,
+    pub(crate) file: String,
+    pub(crate) genre: Genre,
+    pub(crate) replacement: String,
+    pub(crate) span: Span,
+    pub(crate) function: Option<Function>,
+}
+
+/// The function with the fault.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Function {
+    pub(crate) function_name: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(crate) enum Genre {
+    FnValue,
+    BinaryOperator,
+    UnaryOperator,
+    MatchArm,
+    MatchArmGuard,
+    StructField,
+}
+
+/// The place of what the fault replaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub(crate) struct Span {
+    pub(crate) start: Place,
+    pub(crate) end: Place,
+}
+
+/// Both numbers count from 1. A column is a character.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub(crate) struct Place {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+/// Which faults are wanted.
+pub(crate) struct Selection {
+    base: Option<String>,
+    at_most: usize,
+    pub(crate) jobs: usize,
+    pub(crate) missed: bool,
+    pub(crate) again: bool,
+    names: Vec<String>,
+}
+
+impl Selection {
+    pub(crate) fn from_arguments(
+        mut arguments: impl Iterator<Item = String>,
+    ) -> Result<Self, Failure> {
+        let mut wanted = Self {
+            base: None,
+            at_most: usize::MAX,
+            jobs: 1,
+            missed: false,
+            again: false,
+            names: Vec::new(),
+        };
+        while let Some(argument) = arguments.next() {
+            let mut value = || {
+                let missing = || format!("{argument} needs a value");
+                arguments.next().ok_or_else(missing)
+            };
+            match argument.as_str() {
+                "--in-diff" => wanted.base = Some(value()?),
+                "--at-most" => wanted.at_most = value()?.parse()?,
+                "--jobs" => wanted.jobs = value()?.parse()?,
+                "--missed" => wanted.missed = true,
+                "--again" => wanted.again = true,
+                option if option.starts_with('-') => {
+                    return Err(format!("there is no option {option}").into());
+                }
+                _ => wanted.names.push(argument),
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// The faults to try, of those that are planted.
+    pub(crate) fn choose<'f>(&self, planted: &[&'f Fault]) -> Vec<&'f Fault> {
+        let is_named = |fault: &Fault| {
+            self.names.is_empty() || self.names.iter().any(|name| fault.name.contains(name))
+        };
+        let named: Vec<&Fault> = planted
+            .iter()
+            .copied()
+            .filter(|fault| is_named(fault))
+            .collect();
+        let step = named.len().div_ceil(self.at_most.max(1)).max(1);
+        named.into_iter().step_by(step).collect()
+    }
+}
+
+/// All faults, or those in the lines that differ from a commit, in the order of files and
+/// lines.
+pub(crate) fn list(project: &Project, wanted: &Selection) -> Result<Vec<Fault>, Failure> {
+    let mut command = Command::new("cargo");
+    command
+        .args(["mutants", "--list", "--json"])
+        .current_dir(project.root());
+    if let Some(base) = &wanted.base {
+        let diff = Command::new("git")
+            .args(["diff", base, "--", "src"])
+            .current_dir(project.root())
+            .output()?;
+        if !diff.status.success() {
+            return Err(format!("git does not know the commit {base}").into());
+        }
+        if diff.stdout.is_empty() {
+            return Ok(Vec::new());
+        }
+        let path = project.work.join("diff");
+        fs::write(&path, &diff.stdout)?;
+        command.arg("--in-diff").arg(path);
+    }
+    let listed = command.output()?;
+    if !listed.status.success() {
+        return Err(String::from_utf8_lossy(&listed.stderr).into());
+    }
+    let mut faults: Vec<Fault> = match listed.stdout.as_slice() {
+        [] => Vec::new(),
+        json => serde_json::from_slice(json)?,
+    };
+    for (fault, number) in faults.iter_mut().zip(1..) {
+        fault.number = number;
+    }
+    Ok(faults)
+}
