@@ -118,3 +118,52 @@ impl SignatureScheme {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Algorithm::*, *};
+
+    #[test]
+    fn a_key_makes_signatures_of_its_algorithm_only() {
+        use SignatureScheme::{EcdsaSha256, EcdsaSha384, EcdsaSha512, RsaPkcs1Sha256};
+
+        let ecdsa = &[EcdsaSha256, EcdsaSha384, EcdsaSha512][..];
+        let other = [SignatureScheme::Ed25519, RsaPkcs1Sha256];
+        for (algorithm, makes) in [
+            (Ed25519, &[SignatureScheme::Ed25519][..]),
+            (Rsa { bits: 2048 }, &[RsaPkcs1Sha256]),
+            (EcdsaP256, ecdsa),
+            (EcdsaP384, ecdsa),
+            (EcdsaP521, ecdsa),
+        ] {
+            for scheme in ecdsa.iter().chain(&other) {
+                assert_eq!(
+                    algorithm.makes(*scheme),
+                    makes.contains(scheme),
+                    "{algorithm} {scheme}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_uncompressed_point_is_a_4_and_two_coordinates() {
+        for (algorithm, coordinate) in [(EcdsaP256, 32), (EcdsaP384, 48), (EcdsaP521, 66)] {
+            let point = vec![4; 1 + 2 * coordinate];
+            assert!(algorithm.is_uncompressed(&point), "{algorithm}");
+            for other in [
+                vec![],
+                vec![4; 2 * coordinate],
+                vec![4; 2 + 2 * coordinate],
+                // The compressed form, and the hybrid one of X9.62.
+                vec![2; 1 + coordinate],
+                vec![6; 1 + 2 * coordinate],
+            ] {
+                assert!(!algorithm.is_uncompressed(&other), "{algorithm} {other:?}");
+            }
+            for algorithm in [Ed25519, Rsa { bits: 2048 }] {
+                assert!(!algorithm.is_uncompressed(&point), "{algorithm}");
+            }
+        }
+    }
+}

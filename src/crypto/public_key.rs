@@ -154,18 +154,18 @@ impl PublicKey {
         if found > limit {
             return Err(SignatureError::TooLong { found, limit });
         }
+        let algorithm = self.algorithm();
+        if !algorithm.makes(scheme) {
+            return Err(SignatureError::Scheme { algorithm, scheme });
+        }
         match &self.0.verifier {
-            Verifier::Ed25519 { raw, point } if scheme == SignatureScheme::Ed25519 => {
+            Verifier::Ed25519 { raw, point } => {
                 let expected = 64;
                 let length = SignatureError::Length { found, expected };
                 let signature = ed25519::Signature::from_slice(signature).map_err(|_| length)?;
                 ed25519::verify(decompressed(raw, point)?, message, &signature)
             }
             Verifier::Other(key) => key.verify(scheme, message, signature),
-            _ => {
-                let algorithm = self.algorithm();
-                Err(SignatureError::Scheme { algorithm, scheme })
-            }
         }
     }
 

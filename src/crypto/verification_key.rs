@@ -40,17 +40,14 @@ impl VerificationKey {
         })
     }
 
+    /// Verifies a signature of a scheme that the key's algorithm makes.
     pub(super) fn verify(
         &self,
         scheme: SignatureScheme,
         message: &[u8],
         signature: &[u8],
     ) -> Result<(), SignatureError> {
-        let algorithm = self.algorithm;
-        if !algorithm.makes(scheme) {
-            return Err(SignatureError::Scheme { algorithm, scheme });
-        }
-        check_form(algorithm, signature)?;
+        check_form(self.algorithm, signature)?;
         if self.verifier.verifies(scheme, message, signature) {
             Ok(())
         } else {

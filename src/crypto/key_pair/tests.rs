@@ -169,8 +169,13 @@ fn sizes_that_are_not_made() {
 
 #[cfg(feature = "rsa")]
 #[test]
-fn rsa_keys_work() {
-    works(&KeyPair::generate(Algorithm::Rsa { bits: 2048 }, &mut Counter(0)).unwrap());
+fn rsa_keys_work_in_every_size() {
+    for bits in [2048, 3072, 4096] {
+        let algorithm = Algorithm::Rsa { bits };
+        let pair = KeyPair::generate(algorithm, &mut Counter(0)).unwrap();
+        assert_eq!(pair.public_key().algorithm(), algorithm);
+        works(&pair);
+    }
 }
 
 #[cfg(feature = "ecdsa")]

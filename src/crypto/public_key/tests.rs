@@ -220,3 +220,80 @@ fn signatures_are_checked_for_length_and_scheme() {
         }
     );
 }
+
+/// AWS-LC reads the compressed form as well.
+#[cfg(feature = "ecdsa")]
+#[test]
+fn a_valid_point_in_another_form_is_refused() {
+    use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};
+
+    let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING).unwrap();
+    let point: &[u8] = pair.public_key().as_ref();
+    let curve = element(OBJECT_IDENTIFIER, &[P256_OID]);
+    let read_point = |point: &[u8]| read(&spki(EC_OID, &curve, point));
+    assert!(read_point(point).is_ok());
+    let is_odd = point[64] & 1;
+    let compressed = [&[2 | is_odd][..], &point[1..33]].concat();
+    let hybrid = [&[6 | is_odd][..], &point[1..]].concat();
+    let algorithm = Algorithm::EcdsaP256;
+    for other in [compressed, hybrid] {
+        assert_eq!(read_point(&other), Err(KeyError::EcdsaPoint { algorithm }));
+    }
+}
+
+/// ECDSA signs as many bits of the hash as the order of the curve has, and reads them as
+/// a number (FIPS 186-5 section 6.4.1).
+#[cfg(feature = "ecdsa")]
+#[test]
+fn an_ecdsa_key_verifies_signatures_over_each_hash() {
+    use aws_lc_rs::{
+        digest::{Digest, SHA256, SHA384, SHA512, digest},
+        signature::{
+            ECDSA_P256_SHA256_ASN1_SIGNING, ECDSA_P384_SHA384_ASN1_SIGNING,
+            ECDSA_P521_SHA512_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _,
+        },
+    };
+
+    for (algorithm, curve, signing, own) in [
+        (
+            Algorithm::EcdsaP256,
+            P256_OID,
+            &ECDSA_P256_SHA256_ASN1_SIGNING,
+            &SHA256,
+        ),
+        (
+            Algorithm::EcdsaP384,
+            P384_OID,
+            &ECDSA_P384_SHA384_ASN1_SIGNING,
+            &SHA384,
+        ),
+        (
+            Algorithm::EcdsaP521,
+            P521_OID,
+            &ECDSA_P521_SHA512_ASN1_SIGNING,
+            &SHA512,
+        ),
+    ] {
+        let pair = EcdsaKeyPair::generate(signing).unwrap();
+        let key = PublicKey::of_ecdsa(algorithm, curve, pair.public_key().as_ref()).unwrap();
+        for (scheme, hash) in [
+            (SignatureScheme::EcdsaSha256, &SHA256),
+            (SignatureScheme::EcdsaSha384, &SHA384),
+            (SignatureScheme::EcdsaSha512, &SHA512),
+        ] {
+            // AWS-LC signs only a digest that has the length of the curve's own hash.
+            let length = own.output_len();
+            let mut bits = vec![0; length.saturating_sub(hash.output_len())];
+            bits.extend_from_slice(digest(hash, b"message").as_ref());
+            bits.truncate(length);
+            let bits = Digest::import_less_safe(&bits, own).unwrap();
+            let signature = pair.sign_digest(&bits).unwrap();
+            let verify = |message: &[u8]| {
+                let signature = signature.as_ref();
+                key.verify(scheme, message, signature, &Policy::strict())
+            };
+            assert_eq!(verify(b"message"), Ok(()), "{algorithm} {scheme}");
+            assert_eq!(verify(b"Message"), Err(SignatureError::Mismatch));
+        }
+    }
+}
