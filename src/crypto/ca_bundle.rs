@@ -56,12 +56,9 @@ impl CaBundle {
 /// content, the bundle ends before the first such NUL.
 pub(crate) fn without_padding(bytes: &[u8]) -> &[u8] {
     let is_content = |byte: &u8| *byte != 0 && !byte.is_ascii_whitespace();
-    let tail = bytes
-        .iter()
-        .rposition(is_content)
-        .map_or(0, |last| last + 1);
-    let nul = bytes.iter().skip(tail).position(|byte| *byte == 0);
-    nul.and_then(|at| bytes.get(..tail + at)).unwrap_or(bytes)
+    let last = bytes.iter().rposition(is_content).unwrap_or(0);
+    let nul = bytes.iter().skip(last).position(|byte| *byte == 0);
+    nul.and_then(|at| bytes.get(..last + at)).unwrap_or(bytes)
 }
 
 #[cfg(test)]

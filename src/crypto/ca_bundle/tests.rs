@@ -26,6 +26,23 @@ fn padding_and_comments_are_taken_in_every_policy() {
 }
 
 #[test]
+fn the_padding_begins_at_the_first_nul_after_the_content() {
+    for (bytes, content) in [
+        (&b""[..], &b""[..]),
+        (b"a", b"a"),
+        (b"a\n", b"a\n"),
+        (b"a\0", b"a"),
+        (b"a\n\0\n\0", b"a\n"),
+        (b"a\0b\0", b"a\0b"),
+        (b"\0a", b"\0a"),
+        (b"\n\0", b"\n"),
+        (b"\0\n", b""),
+    ] {
+        assert_eq!(without_padding(bytes), content, "{bytes:?}");
+    }
+}
+
+#[test]
 fn what_is_no_bundle_is_refused() {
     use CertificateError::*;
     let one = authority("one");
@@ -52,6 +69,7 @@ fn what_is_no_bundle_is_refused() {
     ] {
         assert_eq!(CaBundle::from_pem(&bytes, &Policy::strict()), Err(error));
     }
+    assert!(CaBundle::from_pem(&one.repeat(64), &Policy::strict()).is_ok());
 }
 
 #[test]
