@@ -57,7 +57,7 @@ fn a_certificate_looks_like_the_kubernetes_signers() {
 }
 
 #[test]
-fn the_authoritys_end_bounds_the_certificates() {
+fn an_authority_issues_in_its_lifetime_and_no_certificate_outlives_it() {
     let authority = Authority::new("ca", now(), HOUR, &entropy(1)).unwrap();
     let key = KeyPair::from_entropy(&entropy(2));
     let subject = Subject::control_plane(&"cl-consumer".parse().unwrap());
@@ -72,16 +72,19 @@ fn the_authoritys_end_bounds_the_certificates() {
             &entropy(3),
         )
     };
-    let not_after = now() + HOUR;
-    assert_eq!(issue(now()).unwrap().leaf().not_after, not_after);
-    let late = now() + 2 * HOUR;
-    let not_before = now() - Duration::from_secs(300);
-    let error = AuthorityError::NotValid {
-        not_before,
-        not_after,
-        now: late,
-    };
-    assert_eq!(issue(late), Err(error));
+    let second = Duration::from_secs(1);
+    let (not_before, not_after) = (now() - 300 * second, now() + HOUR);
+    for now in [not_before, now(), not_after] {
+        assert_eq!(issue(now).unwrap().leaf().not_after, not_after, "{now}");
+    }
+    for now in [not_before - second, not_after + second] {
+        let error = AuthorityError::NotValid {
+            not_before,
+            not_after,
+            now,
+        };
+        assert_eq!(issue(now), Err(error));
+    }
 }
 
 #[test]

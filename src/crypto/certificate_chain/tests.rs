@@ -124,18 +124,31 @@ fn a_long_life_is_compatible_only() {
     let mut setting = setting();
     let years = 20 * 365 * 24 * HOUR;
     setting.authority = Authority::new("ca", setting.now, 2 * years, &entropy(1)).unwrap();
-    let chain = setting.issue(years);
     let strict = Policy::strict();
+    let limit = strict.limits.certificate_lifetime;
+    let second = Duration::from_secs(1);
+    let check = |life: Duration, policy: &Policy| {
+        // The certificate begins five minutes before it is issued.
+        let chain = setting.issue(life - 300 * second);
+        chain.check_client(&setting.expectation(), policy)
+    };
+    assert_eq!(check(limit, &strict), Ok(()));
+    for found in [limit + second, years] {
+        let error = CertificateError::Lifetime { found, limit };
+        assert_eq!(check(found, &strict), Err(error));
+        assert_eq!(check(found, &Policy::compatible()), Ok(()));
+    }
+}
+
+#[test]
+fn a_refused_lifetime_is_shown_in_days() {
+    let error = CertificateError::Lifetime {
+        found: 400 * 24 * HOUR + HOUR,
+        limit: 365 * 24 * HOUR,
+    };
     assert_eq!(
-        chain.check_client(&setting.expectation(), &strict),
-        Err(CertificateError::Lifetime {
-            found: years + Duration::from_secs(300),
-            limit: strict.limits.certificate_lifetime
-        })
-    );
-    assert_eq!(
-        chain.check_client(&setting.expectation(), &Policy::compatible()),
-        Ok(())
+        error.to_string(),
+        "the certificate is valid for 400 days; at most 365 are allowed"
     );
 }
 
@@ -325,6 +338,29 @@ fn an_intermediate_authority_leads_to_its_root() {
 }
 
 #[test]
+fn an_authority_with_another_key_identifier_did_not_issue() {
+    let setting = setting();
+    let policy = Policy::strict();
+    let root_key = KeyPair::from_entropy(&entropy(1));
+    let mut root = right(&setting);
+    root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let root_pem = forge(&root, root_key.public_key(), &root, &root_key);
+    let bundle = CaBundle::from_pem(&root_pem, &policy).unwrap();
+    let mut leaf = right(&setting);
+    leaf.use_authority_key_identifier_extension = true;
+    // The name and the key are always those of the root.
+    let issued_by = |identifier: Vec<u8>| {
+        let mut issuer = root.clone();
+        issuer.key_identifier_method = KeyIdMethod::PreSpecified(identifier);
+        let pem = forge(&leaf, setting.key.public_key(), &issuer, &root_key);
+        let chain = CertificateChain::from_pem(&pem, &policy).unwrap();
+        chain.issued_by(&bundle)
+    };
+    assert_eq!(issued_by(vec![1; 20]), Issuance::Verified);
+    assert_eq!(issued_by(vec![2; 20]), Issuance::No);
+}
+
+#[test]
 fn a_clients_certificate_is_no_authoritys() {
     let setting = setting();
     let leaf = setting.issue(HOUR);
@@ -381,6 +417,9 @@ fn a_chain_is_certificates_and_nothing_else() {
                 Err(error.clone())
             );
         }
+    }
+    for policy in [Policy::strict(), Policy::compatible()] {
+        assert!(CertificateChain::from_pem(&pem.repeat(4), &policy).is_ok());
     }
     let blank = [&pem[..], b"\n"].concat();
     assert_eq!(

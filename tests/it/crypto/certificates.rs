@@ -100,6 +100,16 @@ fn each_extension_stands_once() {
 }
 
 #[test]
+fn an_extension_whose_content_does_not_fit_its_kind_is_refused() {
+    // The key's identifier: a BIT STRING in place of the OCTET STRING.
+    is_unreadable(b"\x04\x16\x04\x14", b"\x04\x16\x03\x14");
+    // The basic constraints: an OCTET STRING in place of the BOOLEAN, and a SET in place
+    // of the SEQUENCE.
+    is_unreadable(b"\x30\x03\x01\x01\xff", b"\x30\x03\x04\x01\xff");
+    is_unreadable(b"\x30\x03\x01\x01\xff", b"\x31\x03\x01\x01\xff");
+}
+
+#[test]
 fn each_part_ends_where_its_frame_ends() {
     // The extensions, one byte shorter than what they hold.
     is_unreadable(b"\xa3\x42\x30\x40", b"\xa3\x41\x30\x40");
