@@ -117,7 +117,7 @@ pub enum CsrError {
     /// The request has attributes, such as requested extensions.
     #[error("the request has attributes: {found}")]
     Attributes {
-        /// Their object identifiers, dotted.
+        /// The object identifiers of the first eight, dotted.
         found: String,
     },
     /// The request names another signature algorithm than that of its key.
@@ -257,11 +257,7 @@ impl Csr {
     /// The request in this text, if its [`digest`](Self::digest) is this one. The
     /// caller passes the digest of a request whose verification is recorded.
     pub(crate) fn recognize(pem: &[u8], digest: &[u8; 32], policy: &Policy) -> Option<Self> {
-        if pem.len() > policy.limits.csr {
-            return None;
-        }
-        let der = pem_block::read_one(pem, LABEL, policy.forms).ok()?;
-        let csr = Self::of(pem, der, policy);
+        let csr = Self::of(pem, read(pem, policy).ok()?, policy);
         (csr.digest() == *digest).then_some(csr)
     }
 

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::crypto::{ClientKey, Entropy, KeyPair, Signature};
+use crate::crypto::{ClientKey, Entropy, KeyPair, Signature, der::OBJECT_IDENTIFIER};
 
 fn key(seed: u8) -> KeyPair {
     KeyPair::from_entropy(&Entropy::from_bytes([seed; 32]))
@@ -60,6 +60,22 @@ fn requests_of_other_names_or_keys_differ() {
 }
 
 #[test]
+fn a_request_is_recognized_by_its_digest_up_to_the_longest_length() {
+    let csr = Csr::make(&subject("cl-consumer"), &key(1));
+    let csr = csr.unwrap().at_once().unwrap();
+    let other = Csr::make(&subject("cl-other"), &key(1));
+    let other = other.unwrap().at_once().unwrap();
+    let recognized = |digest: [u8; 32], shortened: usize| {
+        let mut policy = Policy::strict();
+        policy.limits.csr = csr.pem().len() - shortened;
+        Csr::recognize(csr.pem(), &digest, &policy)
+    };
+    assert_eq!(recognized(csr.digest(), 0), Some(csr.clone()));
+    assert_eq!(recognized(csr.digest(), 1), None);
+    assert_eq!(recognized(other.digest(), 0), None);
+}
+
+#[test]
 fn nothing_follows_the_signature() {
     let (subject, key) = (subject("cl-consumer"), key(1));
     let csr = Csr::make(&subject, &key).unwrap().at_once().unwrap();
@@ -71,6 +87,28 @@ fn nothing_follows_the_signature() {
         check(&more, &subject, &key),
         [Err(error.clone()), Err(error)]
     );
+}
+
+#[test]
+fn the_first_eight_attributes_are_shown() {
+    let (subject, key) = (subject("cl-consumer"), key(1));
+    let name = &subject.encodings(Forms::Canonical)[0];
+    let attribute = |arc| element(SEQUENCE, &[&element(OBJECT_IDENTIFIER, &[&[0x2a, arc]])]);
+    for (count, shown) in [(1, 1), (8, 8), (9, 8)] {
+        let attributes: Vec<u8> = (1..=count).flat_map(attribute).collect();
+        let attributes = element(CONTEXT_0, &[&attributes]);
+        let spki = key.public_key().spki_der();
+        let information = element(SEQUENCE, &[&[INTEGER, 1, 0], name, spki, &attributes]);
+        let der = element(SEQUENCE, &[&information]);
+        let pem = pem_block::write(LABEL, &der).into_bytes();
+        let found: Vec<_> = (1..=shown).map(|arc| format!("1.2.{arc}")).collect();
+        let found = found.join(", ");
+        let error = CsrError::Attributes { found };
+        assert_eq!(
+            check(&pem, &subject, &key),
+            [Err(error.clone()), Err(error)]
+        );
+    }
 }
 
 /// A refused request is compared part by part, once its lengths have been checked

@@ -15,6 +15,7 @@ fn lengths_have_one_form_only() {
         (&[4, 0x81, 1, 0][..], DerError::Length),
         (&[4, 0x82, 0, 0x80], DerError::Length),
         (&[4, 0x80, 0, 0], DerError::Length),
+        (&[4, 0x84, 0, 0, 1, 0], DerError::Length),
         (&[4, 2, 0], DerError::Truncated),
         (&[4], DerError::Truncated),
         (&[], DerError::Truncated),
