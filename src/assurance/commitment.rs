@@ -144,38 +144,43 @@ impl KnownProvider<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crypto::{Entropy, KeyPair, SignatureError, SigningKey};
+    use crate::crypto::{Entropy, KeyPair, RecordKey, SignatureError, SigningKey};
 
-    fn holds(key: &KeyPair) {
-        let policy = Policy::strict();
+    fn about(nonce: &[u8], test: impl FnOnce(&Committed<'_>)) {
         let (provider, consumer) = ("cl02".parse().unwrap(), "cl01".parse().unwrap());
         let consumer_key = KeyPair::from_entropy(&Entropy::from_bytes([1; 32]));
         let auth_params = AuthParams {
             api_server: "https://cl02:6443".to_owned(),
             ..AuthParams::default()
         };
-        let committed = Committed {
-            nonce: b"nonce",
+        test(&Committed {
+            nonce,
             provider: &provider,
             consumer: &consumer,
             consumer_key: consumer_key.public_key(),
             namespace: "liqo-tenant-cl01",
             auth_params: &auth_params,
-        };
-        let made = committed.sign(key).unwrap();
-        let text = made.at_once().unwrap().to_annotation();
-        assert_eq!(
-            committed.verify(&text, &policy).as_ref(),
-            Ok(key.public_key())
-        );
-        let other = Committed {
-            namespace: "liqo-tenant-cl03",
-            ..committed
-        };
-        assert_eq!(
-            other.verify(&text, &policy),
-            Err(CommitmentFault::Signature(SignatureError::Mismatch))
-        );
+        });
+    }
+
+    fn holds(key: &KeyPair) {
+        let policy = Policy::strict();
+        about(b"nonce", |committed| {
+            let made = committed.sign(key).unwrap();
+            let text = made.at_once().unwrap().to_annotation();
+            assert_eq!(
+                committed.verify(&text, &policy).as_ref(),
+                Ok(key.public_key())
+            );
+            let other = Committed {
+                namespace: "liqo-tenant-cl03",
+                ..*committed
+            };
+            assert_eq!(
+                other.verify(&text, &policy),
+                Err(CommitmentFault::Signature(SignatureError::Mismatch))
+            );
+        });
     }
 
     #[test]
@@ -192,5 +197,36 @@ mod tests {
             let mut rng = getrandom::SysRng;
             holds(&KeyPair::generate(algorithm, &mut rng).unwrap());
         }
+    }
+
+    /// Nothing else is known about the provider at the first contact.
+    #[test]
+    fn a_commitment_by_another_key_than_the_nonces_is_refused() {
+        let [own, other] =
+            [2, 3].map(|seed| KeyPair::from_entropy(&Entropy::from_bytes([seed; 32])));
+        let nonce = StructuredNonce::issue(
+            &"cl02".parse().unwrap(),
+            &"cl01".parse().unwrap(),
+            Some(own.public_key()),
+            "2026-11-21T00:00:00Z".parse().unwrap(),
+            &RecordKey::new([1; 32]).unwrap(),
+            &Entropy::from_bytes([4; 32]),
+        );
+        let known = KnownProvider {
+            fingerprints: &[],
+            pinned: None,
+            nonce: Some(&nonce),
+            may_be_unproven: false,
+        };
+        about(nonce.as_bytes(), |committed| {
+            let grade = |key: &KeyPair| {
+                let made = committed.sign(key).unwrap().at_once().unwrap();
+                known.grade(Some(&made.to_annotation()), committed, &Policy::strict())
+            };
+            let fingerprint = own.public_key().fingerprint();
+            assert_eq!(grade(&own), Ok((Assurance::Continuity, Some(fingerprint))));
+            let found = other.public_key().fingerprint().to_string();
+            assert_eq!(grade(&other), Err(CommitmentFault::OtherKey { found }));
+        });
     }
 }
