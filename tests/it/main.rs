@@ -45,6 +45,7 @@ mod recordings;
 mod renewal;
 mod rights;
 mod slices;
+mod work;
 
 /// Cargo leaves the corpus out of `cargo test` if one of its features is off. A
 /// folder that the variable names must not be ignored silently.

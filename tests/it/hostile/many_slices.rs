@@ -13,7 +13,10 @@ use liqo_auth::{
     provider::{NameRequest, Principals},
 };
 
-use crate::clusters::pool::{Pool, replica, resources};
+use crate::{
+    clusters::pool::{Pool, replica, resources},
+    work::result_within,
+};
 
 #[derive(Default)]
 struct Counting(AtomicUsize);
@@ -30,12 +33,7 @@ fn eight_thousand_slices_are_dealt_with_in_a_pass() {
     let names = Arc::new(Counting::default());
     let asked: Arc<dyn Principals> = names.clone();
     let mut pool = Pool::with(|builder| builder.principals(asked));
-    let mut slice = replica("mypool");
-    slice.status.resources = resources(&[("cpu", "1000")]);
-    for number in 0..8000 {
-        slice.metadata.name = format!("pool{number}");
-        pool.bring(slice.clone());
-    }
+    bring_slices(&mut pool, 8000);
     pool.settle();
     assert_eq!(names.0.load(Ordering::Relaxed), 0, "no request is verified");
     let surplus = Fault::Policy(PolicyRefusal::TooManySlices { limit: 64 });
@@ -50,4 +48,32 @@ fn eight_thousand_slices_are_dealt_with_in_a_pass() {
 
     pool.write_condition(TenantCondition::Drained).settle();
     assert!(pool.slice("pool0").is_none() && pool.slice("pool999").is_none());
+}
+
+/// A step that looks at all slices for each slice looks as often at a slice as 32 times as
+/// many steps with a 32nd of the slices.
+#[test]
+fn the_work_for_many_slices_grows_with_their_number() {
+    const FEW: usize = 1000;
+    const TIMES: usize = 32;
+    let (few, many) = (with_slices(FEW), with_slices(FEW * TIMES));
+    let effects = |pool: &Pool| pool.reconcile().effects.len();
+    let all_few = || (0..TIMES).for_each(|_| assert_eq!(effects(&few), FEW + 1));
+    let done = result_within(10, all_few, move || effects(&many));
+    assert_eq!(done, Some(FEW * TIMES + 1));
+}
+
+fn with_slices(number: usize) -> Pool {
+    let mut pool = Pool::new();
+    bring_slices(&mut pool, number);
+    pool
+}
+
+fn bring_slices(pool: &mut Pool, number: usize) {
+    let mut slice = replica("mypool");
+    slice.status.resources = resources(&[("cpu", "1000")]);
+    for number in 0..number {
+        slice.metadata.name = format!("pool{number}");
+        pool.bring(slice.clone());
+    }
 }

@@ -60,6 +60,38 @@ fn slices_made_again_and_again_are_signed_at_a_rate() {
     assert_eq!(pool.said("mypool"), ACCEPTED);
 }
 
+/// The provider stops after it has written the peer's record, again and again.
+#[test]
+fn a_request_that_is_tried_again_counts_once() {
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool"));
+    for _ in 0..=BURST {
+        for effect in pool.reconcile().effects {
+            if effect.id().name == "liqo-auth-provider-cl-consumer" {
+                pool.at_provider.apply(&effect).unwrap();
+            }
+        }
+    }
+    assert_eq!(pool.records(), [""; 0]);
+    pool.settle();
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+}
+
+/// A request that the record held before is signed anew, so it counts anew.
+#[test]
+fn requests_that_take_turns_are_signed_at_a_rate() {
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool")).settle();
+    let uids = ["one", "other"];
+    for round in 0..BURST {
+        let uid = uids[round % 2];
+        pool.edit("mypool", |slice| slice.metadata.uid = uid.to_owned());
+        pool.settle();
+    }
+    assert_eq!(pool.signer.asked.load(Ordering::Relaxed), BURST);
+    assert_eq!(pool.wake_at, Some(pool.now + INTERVAL));
+}
+
 #[test]
 fn a_peer_with_all_its_slices_does_not_meet_the_rate() {
     let mut pool = Pool::new();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use liqo_auth::{
     Machine,
     consumer::{Consumer, ConsumerConfig},
-    crypto::{Entropy, OneKey, RecordKey, Subject},
+    crypto::{Answer, Entropy, OneKey, RecordKey, Subject},
     error::{Fault, PolicyRefusal},
     machine::{Follower, Mirror, Objects, Watch},
     model::{ClusterId, Metadata, Object, ResourceSliceConditionStatus as Said, Secret, names},
@@ -144,6 +144,26 @@ fn the_user_of_an_earlier_slice_of_the_same_name_stays_taken() {
     cluster.pool.bring(replica("mypool"));
     cluster.settle();
     assert_eq!(cluster.pool.said("mypool"), ACCEPTED);
+}
+
+/// The peer makes the slice anew between two looks, and nobody signs the new request.
+#[test]
+fn the_user_of_a_slice_that_was_replaced_stays_taken() {
+    let mut cluster = Cluster::new();
+    cluster.pool.bring(replica("mypool"));
+    cluster.settle();
+    cluster.pool.signer.answer(Some(Answer::Pending));
+    cluster.pool.remove("mypool");
+    cluster.pool.bring(replica("mypool"));
+    cluster.settle();
+    assert_eq!(cluster.pool.phase("mypool"), "NeedsCredential");
+    cluster.pool.remove("mypool");
+    cluster.settle();
+    cluster.pool.signer.answer(None);
+    assert!(cluster.refuses(&user()));
+    cluster.pool.wait(YEAR + YEAR);
+    cluster.settle();
+    assert!(!cluster.refuses(&user()));
 }
 
 #[test]

@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use crate::clusters::pool::{NAMESPACE, Pool, consumer, replica};
 
+const RECORD: &str = "liqo-auth-provider-cl-consumer";
+
 /// What a peer may write that an API server takes, and that cannot be read.
 fn spoilt_requests() -> [(&'static str, Value); 3] {
     [
@@ -53,6 +55,26 @@ fn an_unreadable_tenant_is_drained_by_the_record() {
         pool.settle();
         assert_eq!(bindings(&pool), 0, "{what}");
         assert!(pool.slice("mypool").is_none(), "{what}");
+    }
+}
+
+/// Neither the Tenant nor a record can store the condition.
+#[test]
+fn an_unreadable_tenant_is_drained_without_a_record() {
+    for (what, csr) in spoilt_requests() {
+        for is_there in [false, true] {
+            let mut pool = with_tenant(&csr);
+            let mut record = pool.secret("liqo", RECORD).unwrap().clone();
+            pool.at_provider.remove(&record.id());
+            if is_there {
+                record.data.remove("seal");
+                pool.at_provider.insert(record.into());
+            }
+            pool.administer(|provider, objects, _| {
+                provider.set_condition(&objects.view(&consumer()), TenantCondition::Drained)
+            });
+            assert_eq!(bindings(&pool), 0, "{what}, {is_there}");
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! The reader of manifests looks at each byte of a text a bounded number of
 //! times, however many values the text holds.
 
-use std::{sync::mpsc, thread};
-
 use liqo_auth::{model::manifest, policy::Limits};
+
+use crate::work::result_within;
 
 const VALUES: usize = 100_000;
 const BYTES_OF_ONE: usize = 160;
@@ -11,10 +11,6 @@ const BYTES_OF_ONE: usize = 160;
 /// A reader that looks at all earlier bytes for each value looks at as many bytes
 /// as 50,000 readers that look at each byte once.
 #[test]
-#[allow(
-    clippy::disallowed_methods,
-    reason = "the reader has a thread of its own, so that the test ends before a slow reader"
-)]
 fn a_stream_of_many_values_costs_what_its_bytes_cost() {
     let one = format!("{{}}{}", " ".repeat(BYTES_OF_ONE * VALUES));
     // Values that follow each other, and empty documents.
@@ -22,20 +18,14 @@ fn a_stream_of_many_values_costs_what_its_bytes_cost() {
         let spaces = " ".repeat(BYTES_OF_ONE - value.len());
         let stream = format!("{{}}{}", format!("{spaces}{value}").repeat(VALUES));
         assert_eq!(stream.len(), one.len());
-        let (done, is_done) = mpsc::channel();
-        thread::spawn(move || {
-            let read = manifest::read(stream.as_bytes(), &Limits::default());
-            let _ = done.send(read.map(|objects| objects.len()));
-        });
-        let mut read = None;
-        for _ in 0..200 {
+        let read_one = || {
             let as_one = manifest::read(one.as_bytes(), &Limits::default());
             assert_eq!(as_one.map(|objects| objects.len()), Ok(1));
-            if let Ok(found) = is_done.try_recv() {
-                read = Some(found);
-                break;
-            }
-        }
+        };
+        let read = result_within(200, read_one, move || {
+            let read = manifest::read(stream.as_bytes(), &Limits::default());
+            read.map(|objects| objects.len())
+        });
         assert_eq!(read, Some(Ok(1)), "{value:?}");
     }
 }

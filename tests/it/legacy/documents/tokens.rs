@@ -9,8 +9,8 @@ use liqo_auth::{
 };
 
 use crate::legacy::pair::{
-    FOREIGN, HOME, Pair, apply, ask, ask_undelivered, body, env, foreign_settings, home_settings,
-    key, now, post, single_use,
+    FOREIGN, HOME, Pair, apply, ask, ask_undelivered, body, compatible_home, env, foreign_settings,
+    home_settings, home_with, key, now, post, single_use,
 };
 
 #[test]
@@ -159,6 +159,76 @@ fn the_creation_of_the_secret_triggers_the_procedure() {
 }
 
 #[test]
+fn another_token_goes_into_the_secret_that_is_there() {
+    let mut pair = Pair::new();
+    pair.run();
+    let [first, second] = [5, 6].map(|seed| AuthToken::make(&Entropy::from_bytes([seed; 32])));
+    pair.set_token(&first);
+    let name = format!("remote-token-{FOREIGN}");
+    let secret = pair.at_home.get::<Secret>("liqo", &name).unwrap();
+    let mut by_hand = secret.clone();
+    by_hand.metadata.name = "mine".to_owned();
+    let id = secret.id();
+    pair.at_home.remove(&id);
+    pair.at_home.insert(by_hand.into());
+    pair.set_token(&second);
+    assert!(pair.at_home.get::<Secret>("liqo", &name).is_none());
+    let secret = pair.at_home.get::<Secret>("liqo", "mine").unwrap();
+    assert_eq!(secret.get("token"), Some(second.expose().as_bytes()));
+}
+
+#[test]
+fn another_token_leaves_an_identity_as_it_is() {
+    let mut pair = Pair::new();
+    let token = pair.token();
+    pair.set_token(&token);
+    pair.run();
+    pair.set_token(&AuthToken::make(&Entropy::from_bytes([5; 32])));
+    assert_eq!(pair.status(), AuthStatus::Accepted);
+}
+
+/// As in Liqo, which knows no other token.
+#[test]
+fn with_the_compatible_policy_the_own_token_is_the_origin_token() {
+    let mut pair = Pair::of(foreign_settings(), compatible_home());
+    let token = pair.token();
+    pair.set_token(&token);
+    pair.run();
+    assert_eq!(pair.status(), AuthStatus::Accepted);
+    let secrets = pair.at_home.iter().filter_map(Secret::from_object);
+    let mut names = secrets.map(|secret| &secret.metadata.name);
+    assert!(!names.any(|name| name.starts_with("liqo-auth-origin-token-")));
+}
+
+/// The signatures of an ECDSA key differ each time, and the peer compares requests.
+#[cfg(feature = "ecdsa")]
+#[test]
+fn the_request_stays_when_the_origin_token_is_made_anew() {
+    use liqo_auth::crypto::{Algorithm, KeyPair, OneKey};
+
+    let key = KeyPair::generate(Algorithm::EcdsaP256, &mut getrandom::SysRng).unwrap();
+    let keys = std::sync::Arc::new(OneKey(std::sync::Arc::new(key)));
+    let mut pair = Pair::new();
+    pair.home = home_with(keys, home_settings());
+    pair.run();
+    let csr = |pair: &Pair| {
+        let name = format!("liqo-auth-legacy-home-{FOREIGN}");
+        let record = pair.at_home.get::<Secret>("liqo", &name).unwrap();
+        record.get("csr").unwrap().to_vec()
+    };
+    let before = csr(&pair);
+    let name = format!("liqo-auth-origin-token-{FOREIGN}");
+    let origin = pair.at_home.get::<Secret>("liqo", &name).unwrap().id();
+    pair.at_home.remove(&origin);
+    let token = pair.token();
+    pair.set_token(&token);
+    pair.run();
+    assert_eq!(pair.status(), AuthStatus::Accepted);
+    assert!(pair.at_home.get::<Secret>("liqo", &name).is_some());
+    assert_eq!(csr(&pair), before);
+}
+
+#[test]
 fn the_cluster_id_is_that_of_the_foreign_cluster() {
     let mut pair = Pair::new();
     pair.run();
@@ -258,33 +328,49 @@ fn the_origin_token_is_valid_for_its_peer_only() {
     let given = pair.at_foreign.get::<Secret>("liqo", &name).unwrap();
     let given = core::str::from_utf8(given.get("token").unwrap()).unwrap();
     // The home's own server. It shares the home's objects and record key.
-    let server = liqo_auth::legacy::Foreign::new(
-        HOME.parse().unwrap(),
-        liqo_auth::provider::Endpoint::new("https://10.0.0.1".parse().unwrap(), None),
-        liqo_auth::crypto::RecordKey::new([2; 32]).unwrap(),
-        ForeignSettings {
-            protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
-            principals: std::sync::Arc::new(liqo_auth::provider::NameTable::default()),
-            ..ForeignSettings::default()
-        },
-    );
-    let is_let_in = |at_home: &Objects, peer: &str, token: &str| {
-        let request = post(&body(peer, &key(4), token));
-        let liqo_auth::legacy::Reading::Identity(request) = server.read(&request) else {
-            panic!("unreadable");
+    let server_of = |id: &str| {
+        liqo_auth::legacy::Foreign::new(
+            id.parse().unwrap(),
+            liqo_auth::provider::Endpoint::new("https://10.0.0.1".parse().unwrap(), None),
+            liqo_auth::crypto::RecordKey::new([2; 32]).unwrap(),
+            ForeignSettings {
+                protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
+                principals: std::sync::Arc::new(liqo_auth::provider::NameTable::default()),
+                ..ForeignSettings::default()
+            },
+        )
+    };
+    let is_let_in_by =
+        |server: liqo_auth::legacy::Foreign, at_home: &Objects, peer: &str, token: &str| {
+            let request = post(&body(peer, &key(4), token));
+            let liqo_auth::legacy::Reading::Identity(request) = server.read(&request) else {
+                panic!("unreadable");
+            };
+            let view = at_home.view(&request.peer);
+            let answer = server.handle(&view, &request, env()).unwrap();
+            !matches!(answer.outcome, Some(Outcome::WrongToken { .. }))
         };
-        let view = at_home.view(&request.peer);
-        let answer = server.handle(&view, &request, env()).unwrap();
-        !matches!(answer.outcome, Some(Outcome::WrongToken { .. }))
+    let is_let_in = |at_home: &Objects, peer: &str, token: &str| {
+        is_let_in_by(server_of(HOME), at_home, peer, token)
     };
     assert!(is_let_in(&pair.at_home, FOREIGN, given));
     assert!(!is_let_in(&pair.at_home, "cl-other", given));
     let other = AuthToken::make(&Entropy::from_bytes([5; 32]));
     assert!(!is_let_in(&pair.at_home, FOREIGN, other.expose()));
 
-    // Somebody else has written the Secret: it has no seal.
+    // The seal is that of this cluster, and of the Secret for this peer.
     let name = format!("liqo-auth-origin-token-{FOREIGN}");
     let mut planted = pair.at_home.get::<Secret>("liqo", &name).unwrap().clone();
+    let another = server_of("cl-another-home");
+    assert!(!is_let_in_by(another, &pair.at_home, FOREIGN, given));
+    let mut renamed = planted.clone();
+    renamed.metadata.name = "liqo-auth-origin-token-cl-other".to_owned();
+    let peer = names::RECORD_PEER_LABEL.to_owned();
+    renamed.metadata.labels.insert(peer, "cl-other".to_owned());
+    pair.at_home.insert(renamed.into());
+    assert!(!is_let_in(&pair.at_home, "cl-other", given));
+
+    // Somebody else has written the Secret: it has no seal.
     planted.data.remove("seal").unwrap();
     pair.at_home.insert(planted.into());
     assert!(!is_let_in(&pair.at_home, FOREIGN, given));

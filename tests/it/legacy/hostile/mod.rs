@@ -6,6 +6,7 @@ mod kept_answers;
 mod limits;
 mod requests;
 mod service_accounts;
+mod tokens;
 
 use liqo_auth::legacy::{HttpResponse, Request};
 use serde_json::Value;

@@ -38,6 +38,29 @@ fn multiplying_yaml_aliases_are_refused() {
 }
 
 #[test]
+fn anchors_and_aliases_have_a_limit() {
+    let anchors = |number: usize| -> String {
+        (0..number)
+            .map(|number| format!("k{number}: &a{number} x\n"))
+            .collect()
+    };
+    // The parser follows ten aliases for each anchor at most.
+    let aliases =
+        |number: usize| anchors(26) + &format!("all: [{}]\n", vec!["*a0"; number].join(", "));
+    let texts: [&dyn Fn(usize) -> String; 2] = [&anchors, &aliases];
+    for text in texts {
+        assert!(read(&text(256)).is_ok());
+        let Err(ManifestError::Yaml { reason, .. }) = read(&text(257)) else {
+            panic!("{}", text(257));
+        };
+        assert_eq!(
+            reason,
+            "more depth, anchors or aliases than an object needs"
+        );
+    }
+}
+
+#[test]
 fn ambiguous_yaml_is_refused() {
     for (text, reason) in [
         ("a: &a {b: 1}\nc:\n  <<: *a\n", "a merge key"),
