@@ -89,7 +89,7 @@ pub struct ProviderConfig {
     #[serde(default)]
     pub require_approval: bool,
     /// Whether a running peering that Liqo made goes on without a new handshake. A peering
-    /// runs if the peer has its bindings, and the status of its Tenant has a valid
+    /// runs if the peer has all bindings of Liqo, and the status of its Tenant has a valid
     /// certificate for the Tenant's key. A peer that is on record is never adopted. The
     /// embedder asserts that no peer can write the status of a Tenant. With Liqo's roles,
     /// no peer can.

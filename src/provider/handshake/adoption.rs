@@ -4,7 +4,7 @@ use crate::{
     crypto::{CertificateChain, Nonce, PublicKey},
     machine::Holder,
     model::{Tenant, Timestamp, names},
-    provider::look::Look,
+    provider::{look::Look, rights::missing_bindings},
 };
 
 /// The nonce of a running peering of Liqo, if the provider adopts the peering, and the
@@ -30,14 +30,20 @@ pub(super) fn adopted_until(look: &Look<'_>, tenant: &Tenant) -> Option<Timestam
 /// The Tenant's key, and the end of the certificate with which Liqo has let the key in.
 /// No peer can write the status of the stored Tenant, so its certificate proves more than
 /// a nonce, which a peering user can replace. A drained peer has no rights: only an
-/// administrator's word lets it in again.
+/// administrator's word lets it in again. Liqo makes all bindings of a peer that is not
+/// drained.
 fn let_in(look: &Look<'_>, tenant: &Tenant) -> Option<(Vec<u8>, Timestamp)> {
     let (observed, policy) = (look.observed, look.policy());
     let is_unknown = observed.record().is_none() && observed.check_record().is_ok();
-    if !look.configuration.settings.adopt_from_liqo || !is_unknown || !observed.has_rights() {
+    let stored = observed.tenant?;
+    if !look.configuration.settings.adopt_from_liqo
+        || !is_unknown
+        || !observed.has_rights()
+        || !missing_bindings(observed, stored).ok()?.is_empty()
+    {
         return None;
     }
-    let given = observed.tenant?.status.auth_params.as_ref()?;
+    let given = stored.status.auth_params.as_ref()?;
     let chain = CertificateChain::from_pem(given.signed_crt.as_slice(), policy).ok()?;
     let key = PublicKey::claimed_spki_der(tenant.spec.public_key.as_slice(), policy).ok()?;
     let (certificate, subject) = (chain.leaf(), Holder::ControlPlane.subject(look.peer()));

@@ -32,7 +32,7 @@ impl Granted<'_> {
     /// # Errors
     /// [`LocalFault::Conflict`] if a binding of that name grants other rights.
     pub(crate) fn grant(&self, plan: &mut Plan<'_>) -> Result<(), Error> {
-        let missing = self.missing_bindings()?;
+        let missing = missing_bindings(self.context.look.observed, self.tenant)?;
         if !missing.is_empty() {
             let granted = Event::new(self.context.look.peer(), Decision::RightsGranted);
             let key = self.verified.public_key.fingerprint();
@@ -55,7 +55,9 @@ impl Granted<'_> {
         self.fill(&mut told);
         let is_stored = !self.context.look.observed.is_known()
             || self.context.is_certificate_stored(self.credential);
-        Ok(is_stored && told == self.tenant.status && self.missing_bindings()?.is_empty())
+        Ok(is_stored
+            && told == self.tenant.status
+            && missing_bindings(self.context.look.observed, self.tenant)?.is_empty())
     }
 
     /// The `authParams` of the Tenant's status.
@@ -80,36 +82,40 @@ impl Granted<'_> {
         status.auth_params = Some(self.credential.in_place_of(present, address));
         status.tenant_namespace = self.context.look.observed.namespace_name();
     }
+}
 
-    fn missing_bindings(&self) -> Result<Vec<Object>, Error> {
-        let observed = self.context.look.observed;
-        let mut bindings = Vec::new();
-        for role in &observed.control_plane_roles {
-            let wanted = self.role_binding(role);
-            let present = observed.role_bindings.iter().copied();
-            bindings.extend(missing(wanted, present)?.map(Object::from));
-        }
-        bindings.extend(missing_cluster_wide(observed)?);
-        Ok(bindings)
+/// The missing bindings among those that Liqo makes for a peer that is not drained.
+///
+/// # Errors
+/// [`LocalFault::Conflict`] if a binding of that name grants other rights.
+pub(crate) fn missing_bindings(
+    observed: &Observed<'_>,
+    tenant: &Tenant,
+) -> Result<Vec<Object>, Error> {
+    let mut bindings = Vec::new();
+    for role in &observed.control_plane_roles {
+        let wanted = role_binding(observed, role, tenant);
+        let present = observed.role_bindings.iter().copied();
+        bindings.extend(missing(wanted, present)?.map(Object::from));
     }
+    bindings.extend(missing_cluster_wide(observed)?);
+    Ok(bindings)
+}
 
-    fn role_binding(&self, role: &ClusterRole) -> RoleBinding {
-        let peer = self.context.look.peer();
-        let namespace = self.context.look.observed.namespace_name();
-        // Kubernetes does not allow an owner in another namespace.
-        let owned =
-            self.tenant.metadata.namespace == namespace && !self.tenant.metadata.uid.is_empty();
-        RoleBinding {
-            metadata: Metadata {
-                owner_references: owned
-                    .then(|| OwnerReference::controller(self.tenant))
-                    .into_iter()
-                    .collect(),
-                ..metadata(names::role_binding(&role.metadata.name), namespace, peer)
-            },
-            role_ref: RoleRef::cluster_role(&role.metadata.name),
-            subjects: vec![RbacSubject::user(peer.as_str())],
-        }
+fn role_binding(observed: &Observed<'_>, role: &ClusterRole, tenant: &Tenant) -> RoleBinding {
+    let (peer, namespace) = (&observed.peer, observed.namespace_name());
+    // Kubernetes does not allow an owner in another namespace.
+    let owned = tenant.metadata.namespace == namespace && !tenant.metadata.uid.is_empty();
+    RoleBinding {
+        metadata: Metadata {
+            owner_references: owned
+                .then(|| OwnerReference::controller(tenant))
+                .into_iter()
+                .collect(),
+            ..metadata(names::role_binding(&role.metadata.name), namespace, peer)
+        },
+        role_ref: RoleRef::cluster_role(&role.metadata.name),
+        subjects: vec![RbacSubject::user(peer.as_str())],
     }
 }
 

@@ -6,7 +6,7 @@ mod condition_lift;
 mod tolerated;
 mod withdrawal;
 
-pub(super) use bindings::{Granted, notices};
+pub(super) use bindings::{Granted, missing_bindings, notices};
 pub(super) use condition::{lift, tighten};
 pub(super) use condition_lift::{apply_lift, set_condition};
 pub(super) use tolerated::{tolerate, tolerates};

@@ -7,7 +7,9 @@ use crate::{
     consumer::ConsumerConfig,
     crypto::{Algorithm, Authority, Entropy, KeyPair, OneKey, RecordKey, TESTED_MODULI as TESTED},
     machine::{Message, Objects, Step},
-    model::{ApiServerUrl, Object, Tenant, Timestamp},
+    model::{
+        ApiServerUrl, ClusterRole, Kind, Metadata, Object, ObjectRef, Tenant, Timestamp, names,
+    },
     provider::{AuthoritySigner, Endpoint, NameTable, Phase},
 };
 
@@ -49,6 +51,27 @@ fn the_test_is_remembered_for_the_present_key_alone() {
     assert!(record().contains("testedKey"));
 }
 
+/// A key that Liqo has not let in, and a key that has not signed Liqo's nonce.
+#[test]
+fn a_key_that_is_not_adopted_is_not_tested() {
+    let changes: [fn(&mut Tenant); 2] = [
+        |tenant| {
+            let prime = include_bytes!("prime_modulus.pem").to_vec();
+            tenant.spec.public_key = prime.into();
+        },
+        |tenant| tenant.spec.signature = vec![1; 256].into(),
+    ];
+    for change in changes {
+        let mut cluster = Cluster::of_a_running_peering_without_a_record();
+        let before = TESTED.get();
+        let mut tenant = cluster.tenant();
+        change(&mut tenant);
+        cluster.objects.insert(tenant.into());
+        cluster.looks_cost_no_test("nonce-used");
+        assert_eq!(TESTED.get(), before);
+    }
+}
+
 struct Cluster {
     provider: Provider,
     consumer: Consumer,
@@ -60,12 +83,34 @@ impl Cluster {
     /// The Tenant contains a signature of the first nonce. The second nonce is on
     /// offer.
     fn with_a_tenant_for_a_replaced_nonce() -> Self {
+        let mut cluster = Self::with_a_tenant();
+        cluster.call(|provider, view, env| provider.replace_nonce(view, env));
+        cluster
+    }
+
+    /// The peering has its rights and no record, as one of Liqo. Its nonce counts as used.
+    fn of_a_running_peering_without_a_record() -> Self {
+        let mut cluster = Self::with_a_tenant();
+        for _ in 0..8 {
+            cluster.call(|provider, view, env| provider.reconcile(view, env));
+        }
+        let record = ObjectRef::new(Kind::Secret, "liqo", "liqo-auth-provider-cl-consumer");
+        cluster.objects.remove(&record).unwrap();
+        let view = cluster.objects.view(cluster.consumer.cluster_id());
+        let phase = cluster.provider.look(&view, now()).unwrap().phase;
+        assert_eq!(phase.name(), "Authenticated");
+        cluster
+    }
+
+    /// The Tenant contains a signature of the nonce on offer.
+    fn with_a_tenant() -> Self {
         let authority = Authority::new("ca", now(), DAY, &Entropy::from_bytes([9; 32])).unwrap();
         let api_server: ApiServerUrl = "https://172.19.0.3:6443".parse().unwrap();
         let endpoint = Endpoint::new(api_server, Some(authority.ca_bundle()));
         let id = "cl-provider".parse().unwrap();
         let provider = Provider::builder(id, endpoint, RecordKey::new([1; 32]).unwrap())
             .principals(Arc::new(NameTable::default()))
+            .configure(|config| config.adopt_from_liqo = true)
             .signer(Arc::new(AuthoritySigner::new(
                 authority,
                 Entropy::from_bytes([8; 32]),
@@ -78,7 +123,7 @@ impl Cluster {
         let mut cluster = Self {
             provider,
             consumer,
-            objects: Objects::new(),
+            objects: cluster_roles(),
             drawn: 0,
         };
         let step = cluster.call(|provider, view, env| provider.invite(view, env));
@@ -89,7 +134,6 @@ impl Cluster {
         let step = cluster.consumer.receive(&view, nonce, env).unwrap();
         let tenant: Message = step.outbox.into_iter().next().unwrap();
         cluster.call(|provider, view, env| provider.receive(view, tenant, env));
-        cluster.call(|provider, view, env| provider.replace_nonce(view, env));
         cluster
     }
 
@@ -141,6 +185,16 @@ impl Cluster {
         });
         *tenants.last().unwrap()
     }
+}
+
+/// The ClusterRoles of Liqo, which a peer gets.
+fn cluster_roles() -> Objects {
+    let roles = [names::CONTROL_PLANE_ROLE, names::CLUSTER_WIDE_ROLE];
+    let roles = roles.map(|label| ClusterRole {
+        metadata: Metadata::labelled(label, "", [(names::APP_NAME_LABEL, label)]),
+        ..ClusterRole::default()
+    });
+    roles.map(Object::from).into_iter().collect()
 }
 
 fn now() -> Timestamp {

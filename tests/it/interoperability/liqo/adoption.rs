@@ -1,20 +1,21 @@
 //! A provider takes over the running peerings of Liqo 1.2.0. Nobody vouches for Liqo's
 //! nonces: the status of the Tenant, which no peer can write, shows whom Liqo has let in.
 
+use core::time::Duration;
 use std::sync::Arc;
 
 use liqo_auth::{
     consumer::{Consumer, ConsumerConfig},
-    crypto::{CaBundle, Entropy, Nonce, OneKey, RecordKey},
+    crypto::{CaBundle, Csr, Entropy, Nonce, OneKey, RecordKey, Subject},
     error::{Fault, PeerMisbehaved},
     machine::{MessageBody, Objects},
-    model::{Bytes, Object, Resource, Secret, Tenant, TenantCondition, names},
+    model::{Bytes, Object, ObjectRef, Resource, Secret, Tenant, TenantCondition, names},
     policy::Policy,
     provider::{Endpoint, NameTable, Phase, Provider},
 };
 
 use crate::{
-    clusters::exchange::{Exchange, RECORD_KEY, ed25519, id},
+    clusters::exchange::{Exchange, RECORD_KEY, authority, ed25519, id, secret_ref},
     recordings::{AUTHENTICATED, RSA_AND_PROXY, Recording, recordings},
 };
 
@@ -166,7 +167,8 @@ fn another_key_that_signs_liqos_nonce_is_refused() {
     }
 }
 
-/// A peering user may write the Tenant, and with it a milder condition.
+/// A peering user may write the Tenant, and with it a milder condition. If the ClusterRoles
+/// are gone, too, no binding is missing.
 #[test]
 fn a_peer_that_liqo_has_drained_does_not_let_itself_in() {
     for liqo in running() {
@@ -177,6 +179,11 @@ fn a_peer_that_liqo_has_drained_does_not_let_itself_in() {
         settle(&mut two);
         assert_eq!(rights(&two), 0, "{}", liqo.name);
         change_tenant(&mut two, |tenant| tenant.spec.tenant_condition = None);
+        assert_not_ours(&two, liqo.name);
+        let objects = two.at_provider.iter().cloned();
+        two.at_provider = objects
+            .filter(|object| !matches!(object, Object::ClusterRole(_)))
+            .collect();
         assert_not_ours(&two, liqo.name);
     }
 }
@@ -193,6 +200,25 @@ fn the_certificate_of_another_peer_does_not_count() {
     assert_not_ours(&two, liqo.name);
 }
 
+/// The key is that of the Tenant, and the certificate is for another user.
+#[test]
+fn the_certificate_of_a_slice_does_not_count() {
+    for liqo in running() {
+        let mut two = taken_over(&liqo);
+        let key = liqo.consumer_key.as_ref();
+        let subject = Subject::resource_slice("mypool", &id(liqo.consumer_id()));
+        let csr = Csr::make(&subject, key).unwrap().at_once().unwrap();
+        let entropy = Entropy::from_bytes([7; 32]);
+        let (public_key, year) = (key.public_key(), Duration::from_secs(365 * 86_400));
+        let chain = authority().issue(&csr, &subject, public_key, two.now, year, &entropy);
+        change_tenant(&mut two, |tenant| {
+            let given = tenant.status.auth_params.as_mut().unwrap();
+            given.signed_crt = chain.unwrap().pem().into();
+        });
+        assert_not_ours(&two, liqo.name);
+    }
+}
+
 #[test]
 fn an_expired_certificate_of_liqo_is_not_adopted() {
     for liqo in running() {
@@ -203,7 +229,7 @@ fn an_expired_certificate_of_liqo_is_not_adopted() {
             "{}",
             liqo.name
         );
-        two.now = two.now + core::time::Duration::from_secs(1);
+        two.now = two.now + Duration::from_secs(1);
         assert_not_ours(&two, liqo.name);
     }
 }
@@ -218,5 +244,50 @@ fn a_nonce_that_a_peering_user_writes_later_does_not_count() {
         two.carry_out(true, step);
         replace_nonce(&mut two);
         assert_not_ours(&two, liqo.name);
+    }
+}
+
+/// Liqo makes all bindings of a peer that is not drained. A part of them shows another
+/// thing: somebody has taken rights back.
+#[test]
+fn a_peer_that_lacks_a_binding_is_not_adopted() {
+    for liqo in running() {
+        let stored = taken_over(&liqo).at_provider;
+        let bindings = stored
+            .iter()
+            .filter(|it| matches!(it, Object::RoleBinding(_) | Object::ClusterRoleBinding(_)));
+        let bindings: Vec<ObjectRef> = bindings.map(Object::id).collect();
+        assert_eq!(bindings.len(), 2, "{}", liqo.name);
+        for binding in bindings {
+            let mut two = taken_over(&liqo);
+            two.at_provider.remove(&binding);
+            assert_not_ours(&two, &binding.to_string());
+        }
+    }
+}
+
+/// The peer may delete the Secret that keeps the certificate, and still has the certificate.
+#[test]
+fn the_name_of_a_peer_is_taken_until_liqos_certificate_ends() {
+    for liqo in running() {
+        let mut two = taken_over(&liqo);
+        let namespace = tenant(&two).status.tenant_namespace;
+        let kept = secret_ref(&namespace, "liqo-remote-certificate");
+        two.at_provider.remove(&kept).unwrap();
+        settle(&mut two);
+        assert_eq!(two.provider_phase().name(), "NeedsCredential");
+        let step = two.provider.end(&two.provider_view()).unwrap();
+        two.carry_out(true, step);
+        let record = format!("liqo-auth-provider-{}", liqo.consumer_id());
+        let mut knows_the_key_at = |now| {
+            two.now = now;
+            settle(&mut two);
+            let record: &Secret = two.at_provider.get("liqo", &record).unwrap();
+            let text = str::from_utf8(record.get("record").unwrap());
+            text.unwrap().contains("publicKey")
+        };
+        let until = liqo.certificate().leaf().not_after;
+        assert!(knows_the_key_at(until), "{}", liqo.name);
+        assert!(!knows_the_key_at(until + Duration::from_secs(1)));
     }
 }
