@@ -52,7 +52,10 @@ use super::{
     new_certificate::{VERSION_3, extension},
     pem_block,
 };
-use crate::model::ClusterId;
+use crate::model::{
+    ClusterId,
+    strategy::{any_text, matching},
+};
 
 /// A nonce as Liqo makes it.
 impl Arbitrary for Nonce {
@@ -79,7 +82,7 @@ pub fn any_nonce_text() -> BoxedStrategy<Vec<u8>> {
     prop_oneof![
         4 => (base64, end).prop_map(|(text, end)| (text + end).into_bytes()),
         1 => vec(any::<u8>(), 0..200),
-        1 => "[A-Za-z0-9_-]{0,60}\\.[A-Za-z0-9_-]{0,60}".prop_map(String::into_bytes),
+        1 => matching("[A-Za-z0-9_-]{0,60}\\.[A-Za-z0-9_-]{0,60}").prop_map(String::into_bytes),
     ]
     .boxed()
 }
@@ -127,7 +130,7 @@ pub fn any_certificate(
     let time = |honest: &str| {
         let digits = mostly(
             honest.as_bytes().to_vec(),
-            "[0-9]{10,14}Z?".prop_map(String::into_bytes),
+            matching("[0-9]{10,14}Z?").prop_map(String::into_bytes),
         );
         (select(&[0x17, 0x17, 0x17, 0x18][..]), digits)
             .prop_map(|(tag, digits)| element(tag, &[&digits]))
@@ -183,7 +186,7 @@ fn any_name(consumer: &ClusterId) -> BoxedStrategy<Vec<u8>> {
         Just("liqo.io".to_owned()),
         Just(consumer.to_string()),
         Just("system:masters".to_owned()),
-        crate::model::strategy::any_text(),
+        any_text(),
     ];
     let kind = prop_oneof![
         4 => select(&[[0x55, 4, 3], [0x55, 4, 10], [0x55, 4, 11], [0x55, 4, 5]][..]),

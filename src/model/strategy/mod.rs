@@ -18,7 +18,7 @@ mod text;
 
 use slice::{any_renew, any_resource_slice};
 use text::any_map;
-pub(crate) use text::{any_text, any_url};
+pub(crate) use text::{any_text, any_url, matching};
 
 use proptest::{
     collection::{btree_map, vec},
@@ -70,7 +70,7 @@ arbitrary! {
 
 /// Any cluster ID that fits into the name of a default tenant namespace.
 fn cluster_id() -> BoxedStrategy<ClusterId> {
-    "[a-z0-9]([-a-z0-9]{0,49}[a-z0-9])?"
+    matching("[a-z0-9]([-a-z0-9]{0,49}[a-z0-9])?")
         .prop_filter_map("a DNS label", |text| text.parse().ok())
         .boxed()
 }

@@ -6,13 +6,14 @@ use proptest::{
     collection::btree_map,
     prop_oneof,
     strategy::{BoxedStrategy, Strategy},
+    string::string_regex,
 };
 
 /// Any text: honest names, empty texts, and texts of a hostile peer.
 pub(crate) fn any_text() -> BoxedStrategy<String> {
     prop_oneof![
-        4 => "[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?",
-        1 => ".{0,40}",
+        4 => matching("[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?"),
+        1 => matching(".{0,40}"),
         1 => proptest::sample::select(HOSTILE).prop_map(str::to_owned),
     ]
     .boxed()
@@ -21,7 +22,7 @@ pub(crate) fn any_text() -> BoxedStrategy<String> {
 /// A URL, or a text in place of a URL.
 pub(crate) fn any_url() -> BoxedStrategy<String> {
     prop_oneof![
-        3 => "https://[a-z]{1,10}\\.example(:[1-9][0-9]{0,3})?",
+        3 => matching("https://[a-z]{1,10}\\.example(:[1-9][0-9]{0,3})?"),
         1 => proptest::sample::select(HOSTILE_URLS).prop_map(str::to_owned),
         1 => any_text(),
     ]
@@ -31,6 +32,13 @@ pub(crate) fn any_url() -> BoxedStrategy<String> {
 /// Any labels or annotations.
 pub(super) fn any_map() -> BoxedStrategy<BTreeMap<String, String>> {
     btree_map(any_text(), any_text(), 0..4).boxed()
+}
+
+/// Texts that match a regular expression, which is compiled here. A `&str` as a
+/// strategy would be compiled for each text. A wrong expression panics when a text is
+/// drawn, as it does there.
+pub(crate) fn matching(expression: &'static str) -> BoxedStrategy<String> {
+    string_regex(expression).map_or_else(|_| expression.boxed(), Strategy::boxed)
 }
 
 const HOSTILE: &[&str] = &[
