@@ -118,8 +118,8 @@ impl Kubeconfig {
         text.line("clusters:");
         text.line("- cluster:");
         if !self.certificate_authority.is_empty() {
-            let data = STANDARD.encode(self.certificate_authority.as_slice());
-            text.field("    certificate-authority-data", &data);
+            let authority = self.certificate_authority.as_slice();
+            text.data("    certificate-authority-data", authority);
         }
         if let Some(proxy) = &self.proxy_url {
             text.field("    proxy-url", proxy);
@@ -153,8 +153,7 @@ impl Kubeconfig {
         match &self.credential {
             UserCredential::KeyData { certificate, key } => {
                 text.certificate(certificate);
-                let data = Zeroizing::new(STANDARD.encode(key.expose()));
-                text.field("    client-key-data", &data);
+                text.data("    client-key-data", key.expose());
             }
             UserCredential::KeyFile { certificate, key } => {
                 text.certificate(certificate);
@@ -210,10 +209,19 @@ impl Lines {
         let _ = writeln!(self.0, "{name}: {}", Scalar(value));
     }
 
+    /// A field with bytes in base64. In base64, PEM begins with `LS0t` as no number and
+    /// no word does, so it is written without quotes.
+    fn data(&mut self, name: &str, bytes: &[u8]) {
+        let text = Zeroizing::new(STANDARD.encode(bytes));
+        match bytes.starts_with(b"-----") {
+            true => self.0.extend([name, ": ", &text, "\n"]),
+            false => self.field(name, &text),
+        }
+    }
+
     fn certificate(&mut self, certificate: &Bytes) {
         if !certificate.is_empty() {
-            let data = STANDARD.encode(certificate.as_slice());
-            self.field("    client-certificate-data", &data);
+            self.data("    client-certificate-data", certificate.as_slice());
         }
     }
 
