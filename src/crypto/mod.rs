@@ -51,6 +51,10 @@ mod question;
 mod rcgen_key_for_tests;
 mod record_key;
 mod request_id;
+#[cfg(not(liqo_auth_cheap_signatures))]
+mod rsa_modulus;
+#[cfg(liqo_auth_cheap_signatures)]
+#[path = "cheap_rsa_modulus_for_tests.rs"]
 mod rsa_modulus;
 #[cfg(feature = "rustcrypto")]
 mod rustcrypto;
