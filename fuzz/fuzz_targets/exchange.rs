@@ -5,6 +5,8 @@
 //! forgery, no certificate is issued for another key.
 #![no_main]
 
+use std::cell::RefCell;
+
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
     Machine,
@@ -19,12 +21,24 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((head, bytes)) = bytes.split_first_chunk::<18>() else {
         return;
     };
+    REHEARSAL.with_borrow_mut(|rehearsal| {
+        rehearsal.begin_again();
+        exchange(rehearsal, head, bytes);
+    });
+});
+
+// Made once, because making the clusters' keys and certificates takes long.
+thread_local! {
+    static REHEARSAL: RefCell<Rehearsal> =
+        RefCell::new(Rehearsal::new(7).expect("the rehearsal's own keys are valid"));
+}
+
+fn exchange(rehearsal: &mut Rehearsal, head: &[u8; 18], bytes: &[u8]) {
     let [choice, number, seed @ ..] = head;
     let (before, after) = bytes.split_at(bytes.len().min(usize::from(*number)));
-    let mut rehearsal = Rehearsal::new(7).expect("the rehearsal's own keys are valid");
-    play(&mut rehearsal, before);
+    play(rehearsal, before);
     let is_forged = choice & 1 == 1;
-    if is_forged && let Some(message) = forgery(&rehearsal, seed) {
+    if is_forged && let Some(message) = forgery(rehearsal, seed) {
         let number = rehearsal.messages.len();
         rehearsal.messages.push(message);
         let event = Occurrence::Deliver {
@@ -35,7 +49,7 @@ fuzz_target!(|bytes: &[u8]| {
             .play(event)
             .expect("a message from outside causes no local error");
     }
-    play(&mut rehearsal, after);
+    play(rehearsal, after);
     rehearsal.settle().expect("no local error occurs");
     if is_forged {
         assert!(rehearsal.certificates_signed() <= 1);
@@ -43,8 +57,8 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(rehearsal.is_complete().expect("no local error occurs"));
         assert_eq!(rehearsal.certificates_signed(), 1);
     }
-    certificate_is_the_consumers(&rehearsal);
-});
+    certificate_is_the_consumers(rehearsal);
+}
 
 fn play(rehearsal: &mut Rehearsal, bytes: &[u8]) {
     for event in occurrences(bytes) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
-    crypto::{Entropy, KeyPair, OneKey, RecordKey},
+    crypto::{BoxError, Entropy, KeyPair, OneKey, RecordKey},
     legacy::{HomeCluster, HomeClusterSettings, HttpResponse, TokenProtocol},
     machine::Objects,
     model::{AuthStatus, ForeignCluster, Object, ProtocolVersion},
@@ -15,19 +15,24 @@ use liqo_auth::{
 use liqo_auth_fuzz::env;
 
 fuzz_target!(|bytes: &[u8]| {
-    for version in [ProtocolVersion::V0_2, ProtocolVersion::V0_4] {
-        let _ = answer(version, bytes);
-    }
+    HOMES.with(|homes| {
+        for (version, home) in homes {
+            let _ = answer(*version, home, bytes);
+        }
+    });
 });
 
-fn answer(
-    version: ProtocolVersion,
-    bytes: &[u8],
-) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+// Made once: a home cluster has a key and settings, and no state.
+thread_local! {
+    static HOMES: [(ProtocolVersion, HomeCluster); 2] =
+        [ProtocolVersion::V0_2, ProtocolVersion::V0_4]
+            .map(|version| (version, home(version).expect("the settings are valid")));
+}
+
+fn home(version: ProtocolVersion) -> Result<HomeCluster, BoxError> {
     let key = OneKey(Arc::new(KeyPair::from_entropy(&Entropy::from_bytes(
         [7; 32],
     ))));
-    let peer = "cl-foreign".parse()?;
     let settings = HomeClusterSettings {
         protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
         policy: Policy::compatible(),
@@ -35,7 +40,11 @@ fn answer(
         ..HomeClusterSettings::default()
     };
     let (id, record_key) = ("cl-home".parse()?, RecordKey::new([1; 32])?);
-    let home = HomeCluster::new(id, Arc::new(key), record_key, settings);
+    Ok(HomeCluster::new(id, Arc::new(key), record_key, settings))
+}
+
+fn answer(version: ProtocolVersion, home: &HomeCluster, bytes: &[u8]) -> Result<(), BoxError> {
+    let peer = "cl-foreign".parse()?;
     let mut cluster = ForeignCluster::default();
     cluster.metadata.name = "foreign".into();
     cluster.spec.foreign_auth_url = "https://foreign.example".into();

@@ -8,31 +8,28 @@
 mod course;
 #[cfg(feature = "proptest")]
 mod forgery;
+mod ledger;
 
 use core::time::Duration;
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 #[cfg(feature = "proptest")]
 pub use course::{occurrences, occurrences_of_a_life};
 use liqo_auth::{
     Consumer, Error, Provider,
     consumer::{self, ConsumerConfig, SliceOptions},
-    crypto::{
-        Answer, Authority, BoxError, CertificateChain, Entropy, KeyPair, OneKey, RecordKey,
-        SigningKey,
-    },
+    crypto::{Authority, BoxError, Entropy, KeyPair, OneKey, RecordKey, SigningKey},
     error::Fault,
     machine::{Awaited, Env, Machine, Message, Objects, Side, Step, replication},
     model::{
         ClusterRole, Metadata, Object, Renew, Resource, ResourceSlice, RoleBinding,
         TenantCondition, Timestamp, names,
     },
-    provider::{self, AuthoritySigner, CsrSigner, Endpoint, NameTable, RequestId, SigningRequest},
+    provider::{self, AuthoritySigner, Endpoint, NameTable},
 };
 use sha2::{Digest, Sha256};
+
+use ledger::Ledger;
 
 /// A provider and a consumer with their objects, the sent messages, and the time.
 ///
@@ -76,6 +73,8 @@ pub struct Rehearsal {
     pub messages: Vec<Message>,
     /// The present time.
     pub now: Timestamp,
+    #[debug(skip)]
+    beginning: Timestamp,
     #[debug(skip)]
     seed: u64,
     drawn: u64,
@@ -171,11 +170,10 @@ impl Rehearsal {
             &drawn(1),
         )?;
         let endpoint = Endpoint::new(API_SERVER.parse()?, Some(authority.ca_bundle()));
-        let signer = Arc::new(Ledger {
-            signer: AuthoritySigner::new(authority.clone(), drawn(2)),
-            answers: Mutex::new(true),
-            issued: Mutex::default(),
-        });
+        let signer = Arc::new(Ledger::new(AuthoritySigner::new(
+            authority.clone(),
+            drawn(2),
+        )));
         let provider_key = KeyPair::from_entropy(&drawn(3));
         let provider =
             Provider::builder("cl-provider".parse()?, endpoint, RecordKey::new([1; 32])?)
@@ -185,20 +183,10 @@ impl Rehearsal {
                 .build();
         let keys = Arc::new(OneKey(Arc::clone(&consumer_key)));
         let consumer = Consumer::new(ConsumerConfig::new("cl-consumer".parse()?), keys);
-        let roles = [
-            ("liqo-remote-controlplane", names::CONTROL_PLANE_ROLE),
-            (
-                "liqo-virtual-kubelet-remote-clusterwide",
-                names::CLUSTER_WIDE_ROLE,
-            ),
-        ];
         Ok(Self {
             provider,
             consumer,
-            at_provider: roles
-                .map(|(name, label)| cluster_role(name, label).into())
-                .into_iter()
-                .collect(),
+            at_provider: roles(),
             at_consumer: Objects::new(),
             signer,
             consumer_key,
@@ -208,11 +196,25 @@ impl Rehearsal {
             authority_key,
             messages: Vec::new(),
             now,
+            beginning: now,
             seed,
             drawn: 0,
             changes: Changes::default(),
             rests: false,
         })
+    }
+
+    /// Goes back to the time before the first event, with the same clusters and keys. A
+    /// rehearsal that begins again takes the same course as a new one of its seed.
+    pub fn begin_again(&mut self) {
+        self.at_provider = roles();
+        self.at_consumer = Objects::new();
+        self.signer.begin_again();
+        self.messages.clear();
+        self.now = self.beginning;
+        self.drawn = 0;
+        self.changes = Changes::default();
+        self.rests = false;
     }
 
     /// Plays one event.
@@ -250,7 +252,7 @@ impl Rehearsal {
                     self.deliver(message, effects)?;
                 }
             }
-            Occurrence::Signer { answers } => *lock(&self.signer.answers) = answers,
+            Occurrence::Signer { answers } => self.signer.set_answering(answers),
             Occurrence::Wait { seconds } => {
                 self.now = self.now + Duration::from_secs(seconds.into())
             }
@@ -282,7 +284,7 @@ impl Rehearsal {
     /// # Errors
     /// As [`play`](Self::play).
     pub fn settle(&mut self) -> Result<(), Error> {
-        *lock(&self.signer.answers) = true;
+        self.signer.set_answering(true);
         self.rests = false;
         let mut delivered = Vec::new();
         // The changes after which each event of a round was last played. The outcome of
@@ -338,7 +340,7 @@ impl Rehearsal {
 
     /// The number of requests that the signer has signed.
     pub fn certificates_signed(&self) -> usize {
-        lock(&self.signer.issued).len()
+        self.signer.certificates_signed()
     }
 
     fn deliver(&mut self, message: Message, effects: usize) -> Result<(), Error> {
@@ -437,33 +439,6 @@ impl Rehearsal {
 /// All effects of a step.
 pub const ALL: usize = usize::MAX;
 
-/// A signer that gives the same certificate for a repeated request, as the
-/// Kubernetes API does.
-#[derive(derive_more::Debug)]
-#[debug("Ledger {{ issued: {}, .. }}", lock(issued).len())]
-struct Ledger {
-    signer: AuthoritySigner,
-    answers: Mutex<bool>,
-    issued: Mutex<BTreeMap<RequestId, CertificateChain>>,
-}
-
-impl CsrSigner for Ledger {
-    fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
-        if !*lock(&self.answers) {
-            return Ok(Answer::Pending);
-        }
-        let mut issued = lock(&self.issued);
-        if let Some(chain) = issued.get(&request.id) {
-            return Ok(Answer::Ready(chain.clone()));
-        }
-        let signing = self.signer.sign(request)?;
-        if let Answer::Ready(chain) = &signing {
-            issued.insert(request.id, chain.clone());
-        }
-        Ok(signing)
-    }
-}
-
 /// 32 bytes that are not random: a seed and a number determine them.
 fn entropy(seed: u64, number: u64) -> Entropy {
     let digest = Sha256::new()
@@ -471,6 +446,19 @@ fn entropy(seed: u64, number: u64) -> Entropy {
         .chain_update(number.to_be_bytes())
         .finalize();
     Entropy::from_bytes(digest.into())
+}
+
+/// The ClusterRoles that Liqo installs at a provider.
+fn roles() -> Objects {
+    let roles = [
+        ("liqo-remote-controlplane", names::CONTROL_PLANE_ROLE),
+        (
+            "liqo-virtual-kubelet-remote-clusterwide",
+            names::CLUSTER_WIDE_ROLE,
+        ),
+    ];
+    let roles = roles.map(|(name, label)| Object::from(cluster_role(name, label)));
+    roles.into_iter().collect()
 }
 
 fn cluster_role(name: &str, label_value: &str) -> ClusterRole {
@@ -482,10 +470,6 @@ fn cluster_role(name: &str, label_value: &str) -> ClusterRole {
         },
         ..ClusterRole::default()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 const SLICE: &str = "mypool";

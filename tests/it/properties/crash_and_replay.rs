@@ -128,6 +128,25 @@ fn a_crash_after_each_effect_of_each_step_loses_nothing() {
 }
 
 #[test]
+fn a_rehearsal_that_begins_again_takes_the_same_course() {
+    let mut once = Rehearsal::new(7).unwrap();
+    once.settle().unwrap();
+    let mut again = Rehearsal::new(7).unwrap();
+    again
+        .play(Occurrence::Signer { answers: false })
+        .and_then(|()| again.play(Occurrence::Wait { seconds: 60 }))
+        .unwrap();
+    again.settle().unwrap();
+    again.begin_again();
+    assert_eq!(again.certificates_signed(), 0);
+    again.settle().unwrap();
+    assert_eq!(again.at_provider, once.at_provider);
+    assert_eq!(again.at_consumer, once.at_consumer);
+    assert_eq!(again.messages, once.messages);
+    assert_eq!(again.certificates_signed(), 1);
+}
+
+#[test]
 fn a_message_delivered_again_changes_nothing() {
     let mut rehearsal = Rehearsal::new(7).unwrap();
     rehearsal.settle().unwrap();
