@@ -14,6 +14,8 @@
 
 #[path = "../../kube/tests/it/fake/mod.rs"]
 mod fake;
+#[path = "fake_clusters/meanwhile.rs"]
+mod meanwhile;
 #[path = "fake_clusters/signer.rs"]
 mod signer;
 mod tool;
@@ -39,33 +41,36 @@ use hyper_util::rt::TokioIo;
 use kube::client::Body;
 use liqo_auth::crypto::{Authority, Entropy};
 use serde_json::{Value, json};
-use tokio::{net::TcpListener as Listener, runtime::Runtime};
+use tokio::{net::TcpListener as Listener, runtime::Runtime, sync::Notify};
 use tool::{Folder, make_ca};
 
 /// A cluster with Liqo, with its kubeconfig in a folder.
 struct Cluster {
     server: FakeApiServer,
-    /// While this is set, the server does not answer requests that create something.
-    is_slow: Arc<AtomicBool>,
-    /// The requests that have no answer for this reason.
-    held: Arc<AtomicUsize>,
+    delay: Arc<Delay>,
     runtime: Runtime,
+}
+
+/// Which requests wait.
+#[derive(Default)]
+struct Delay {
+    /// While this is set, the server does not answer requests that create something.
+    is_slow: AtomicBool,
+    /// Whether the next request that writes waits until it may go on.
+    holds_next_write: AtomicBool,
+    may_go_on: Notify,
+    /// The number of requests that waited for one of these reasons.
+    held: AtomicUsize,
 }
 
 impl Cluster {
     fn start(folder: &Folder, id: &str) -> Self {
         let server = FakeApiServer::with_liqo(id);
-        let is_slow = Arc::new(AtomicBool::new(false));
         let runtime = Runtime::new().unwrap();
         let listener = runtime.block_on(Listener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        let held = Arc::new(AtomicUsize::new(0));
-        runtime.spawn(serve(
-            listener,
-            server.clone(),
-            is_slow.clone(),
-            held.clone(),
-        ));
+        let delay = Arc::new(Delay::default());
+        runtime.spawn(serve(listener, server.clone(), delay.clone()));
         let kubeconfig = json!({
             "apiVersion": "v1",
             "kind": "Config",
@@ -77,8 +82,7 @@ impl Cluster {
         folder.write(id, &kubeconfig.to_string());
         let cluster = Self {
             server,
-            is_slow,
-            held,
+            delay,
             runtime,
         };
         cluster.set(&json!({ "apiServer": format!("https://{id}.example:6443") }));
@@ -144,30 +148,35 @@ impl Cluster {
     }
 }
 
-async fn serve(
-    listener: Listener,
-    server: FakeApiServer,
-    is_slow: Arc<AtomicBool>,
-    held: Arc<AtomicUsize>,
-) {
+async fn serve(listener: Listener, server: FakeApiServer, delay: Arc<Delay>) {
     loop {
         let (stream, _) = listener.accept().await.unwrap();
-        let (server, is_slow, held) = (server.clone(), is_slow.clone(), held.clone());
+        let (server, delay) = (server.clone(), delay.clone());
         let service = service_fn(move |request: Request<Incoming>| {
-            let (client, is_slow, held) = (server.client(), is_slow.clone(), held.clone());
+            let (client, delay) = (server.client(), delay.clone());
             async move {
                 let (head, body) = request.into_parts();
                 let body = body.collect().await.unwrap().to_bytes();
-                if head.method == Method::POST && is_slow.load(Ordering::Relaxed) {
-                    held.fetch_add(1, Ordering::Relaxed);
-                    std::future::pending::<()>().await;
-                }
+                delay.wait(&head.method).await;
                 client
                     .send(Request::from_parts(head, Body::from(body.to_vec())))
                     .await
             }
         });
         tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+    }
+}
+
+impl Delay {
+    async fn wait(&self, method: &Method) {
+        if method == Method::POST && self.is_slow.load(Ordering::Relaxed) {
+            self.held.fetch_add(1, Ordering::Relaxed);
+            std::future::pending::<()>().await;
+        }
+        if method != Method::GET && self.holds_next_write.swap(false, Ordering::Relaxed) {
+            self.held.fetch_add(1, Ordering::Relaxed);
+            self.may_go_on.notified().await;
+        }
     }
 }
 
@@ -287,14 +296,14 @@ fn a_slow_api_server_holds_up_neither_settings_nor_the_stop() {
     let folder = Folder::new();
     let milan = Cluster::start(&folder, "milan");
     let running = Running::start(&folder);
-    milan.is_slow.store(true, Ordering::Relaxed);
+    milan.delay.is_slow.store(true, Ordering::Relaxed);
     let before = milan.writes().len();
     // The ConfigMap is deleted and made anew: this is one change or two.
     let changes = || folder.read("log").matches("have changed").count();
     milan.declare_rome();
     until("the settings count", || changes() > 0);
     until("the invitation waits for the API server", || {
-        milan.held.load(Ordering::Relaxed) > 0
+        milan.delay.held.load(Ordering::Relaxed) > 0
     });
     assert_eq!(milan.writes().len(), before, "an answer came");
     let so_far = changes();

@@ -210,7 +210,8 @@ mod tests {
             let waiting = hold_back.clone();
             let waiting = tokio::spawn(async move { waiting.wait(guesser).await });
             tokio::task::yield_now().await;
-            assert_eq!(hold_back.wait(guesser).await, None);
+            let second = tokio::time::timeout(Duration::from_secs(10), hold_back.wait(guesser));
+            assert_eq!(second.await, Ok(None));
             assert_eq!(hold_back.wait(other).await, Some(()));
             // A request whose client disconnects no longer waits.
             waiting.abort();
