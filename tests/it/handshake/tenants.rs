@@ -1,8 +1,14 @@
 //! What the provider takes from a Tenant that comes as a message.
 
-use liqo_auth::{error::PolicyRefusal, policy::Policy, provider::Phase};
+use liqo_auth::{
+    Provider,
+    crypto::RecordKey,
+    error::{Backend, Fault, LocalFault, PolicyRefusal},
+    policy::Policy,
+    provider::Phase,
+};
 
-use crate::clusters::exchange::{Exchange, Setup};
+use crate::clusters::exchange::{Exchange, RECORD_KEY, Setup, id};
 
 #[test]
 fn a_first_tenant_for_another_namespace_is_refused() {
@@ -58,4 +64,25 @@ fn a_request_on_record_is_as_short_as_any_other() {
     };
     assert_eq!(refusal(8192), None);
     assert_eq!(refusal(8193), Some("csr-refused"));
+}
+
+/// A peer could take the name of a user whom nobody looked up.
+#[test]
+fn without_a_look_up_of_names_no_peer_is_let_in() {
+    let setup = Setup::new();
+    let mut exchange = setup.exchange();
+    let record_key = RecordKey::new(RECORD_KEY).unwrap();
+    let provider = Provider::builder(id("cl-provider"), setup.endpoint.clone(), record_key);
+    exchange.provider = provider.signer(setup.signer).build();
+    exchange.invite();
+    exchange.deliver("nonce");
+    let error = exchange.hand_over(exchange.tenant()).unwrap_err();
+    let is_missing = matches!(
+        error.fault(),
+        Fault::Local(LocalFault::Backend {
+            backend: Backend::Principals,
+            ..
+        })
+    );
+    assert!(is_missing, "{error:?}");
 }

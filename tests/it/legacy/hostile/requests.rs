@@ -2,7 +2,7 @@
 
 use liqo_auth::{
     crypto::{CsrError, Entropy, TokenError},
-    error::{Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
+    error::{Backend, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
     legacy::{AuthToken, ForeignSettings, HttpRequest, Outcome, Reading, RequestError},
     machine::Objects,
     model::{DocumentError, ManifestError, NameError, Object, ObjectError, Secret, names},
@@ -11,7 +11,7 @@ use liqo_auth::{
 use serde_json::{Value, json};
 
 use crate::legacy::pair::{
-    FOREIGN, HOME, Pair, ask, body, foreign, foreign_settings, key, now, post,
+    FOREIGN, HOME, Pair, ask, body, env, foreign, foreign_settings, key, now, post,
 };
 
 #[test]
@@ -202,6 +202,31 @@ fn a_right_token_does_not_allow_a_home_to_claim_another_identity() {
         &post(&body(HOME, &key(1), token)),
     );
     assert_eq!(answer.response.unwrap().status, 202);
+}
+
+/// A home could take the name of a user whom nobody looked up.
+#[test]
+fn without_a_look_up_of_names_no_home_is_let_in() {
+    let mut pair = Pair::new();
+    let token = pair.token();
+    pair.foreign = foreign(ForeignSettings {
+        principals: ForeignSettings::default().principals,
+        ..foreign_settings()
+    });
+    let request = post(&body(HOME, &key(1), token.expose()));
+    let Reading::Identity(request) = pair.foreign.read(&request) else {
+        panic!("unreadable");
+    };
+    let view = pair.at_foreign.view(&request.peer);
+    let error = pair.foreign.handle(&view, &request, env()).unwrap_err();
+    let is_missing = matches!(
+        error.fault(),
+        Fault::Local(LocalFault::Backend {
+            backend: Backend::Principals,
+            ..
+        })
+    );
+    assert!(is_missing, "{error:?}");
 }
 
 #[test]
