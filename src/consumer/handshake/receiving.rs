@@ -109,16 +109,17 @@ impl Look<'_> {
 }
 
 impl HolderContext<'_> {
-    /// Checks that a received Identity does not replace a better one. A certificate
-    /// that expires at the same time as the stored one is accepted, because the
-    /// provider may have issued the certificate again.
+    /// Checks that a received Identity does not replace a better one. The same content
+    /// replaces nothing. A certificate that expires at the same time as the stored one
+    /// is accepted, because the provider may have issued the certificate again.
     fn check_follows(
         &self,
         keys: &Keys,
         accepted: &AcceptedIdentity,
         received: &Identity,
     ) -> Result<(), Error> {
-        let Some(Ok(held)) = self.identity.map(|stored| self.accept(keys, stored)) else {
+        let other = self.identity.filter(|it| it.spec != received.spec);
+        let Some(Ok(held)) = other.map(|stored| self.accept(keys, stored)) else {
             return Ok(());
         };
         if accepted.awaits_new_key && !held.awaits_new_key {
