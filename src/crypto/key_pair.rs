@@ -81,7 +81,7 @@ pub enum KeyPairError {
         /// The algorithm asked for.
         algorithm: Algorithm,
     },
-    /// The random number generator failed.
+    /// The random number generator failed, or only repeats itself.
     #[error("the random number generator failed")]
     Random,
 }
@@ -103,7 +103,7 @@ impl KeyPair {
         if algorithm != Algorithm::Ed25519 {
             return generate_by_aws_lc(algorithm);
         }
-        loop {
+        for _ in 0..=u8::MAX {
             let mut seed = Zeroizing::new([0; 32]);
             rng.try_fill_bytes(seed.as_mut())
                 .map_err(|_| KeyPairError::Random)?;
@@ -111,20 +111,19 @@ impl KeyPair {
                 return Ok(pair);
             }
         }
+        Err(KeyPairError::Random)
     }
 
     /// The Ed25519 key that is derived from this entropy, by the same rules as in
     /// [`generate`](Self::generate).
     pub fn from_entropy(entropy: &Entropy) -> Self {
-        let mut counter: u32 = 0;
-        loop {
-            let seed =
-                Zeroizing::new(entropy.derive("Ed25519 private key", &[&counter.to_be_bytes()]));
-            if let Some(pair) = Self::of_seed(&seed) {
-                return pair;
-            }
-            counter += 1;
-        }
+        Self::derive(entropy, 0)
+    }
+
+    /// The key of this counter or, if that key is discarded, of a later one.
+    fn derive(entropy: &Entropy, counter: u32) -> Self {
+        let seed = Zeroizing::new(entropy.derive("Ed25519 private key", &[&counter.to_be_bytes()]));
+        Self::of_seed(&seed).unwrap_or_else(|| Self::derive(entropy, counter + 1))
     }
 
     /// Reads a key in PKCS#8 PEM: Ed25519 in version 1 or 2, RSA of 2048 to

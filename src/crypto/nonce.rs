@@ -176,19 +176,16 @@ impl Nonce {
         Sha256::digest(bytes.unwrap_or_default()).into()
     }
 
-    /// The first candidate with enough different bytes. In practice, this is always
-    /// the first candidate.
+    /// The first of 257 candidates with enough different bytes, or the last of them. In
+    /// practice, this is always the first candidate.
     pub(super) fn build(candidate: impl Fn(u32) -> [u8; LENGTH]) -> Self {
-        let mut counter = 0;
-        loop {
-            let bytes = candidate(counter);
-            if distinct(&bytes) >= DISTINCT {
-                return Self {
-                    text: STANDARD.encode(bytes).into(),
-                    structured: StructuredNonce::read(&bytes),
-                };
-            }
-            counter += 1;
+        let bytes = (0..256_u32)
+            .map(&candidate)
+            .find(|bytes| distinct(bytes) >= DISTINCT)
+            .unwrap_or_else(|| candidate(256));
+        Self {
+            text: STANDARD.encode(bytes).into(),
+            structured: StructuredNonce::read(&bytes),
         }
     }
 }

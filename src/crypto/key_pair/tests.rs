@@ -52,6 +52,7 @@ fn works(pair: &KeyPair) {
             .verify(scheme, message, &signature.0, &Policy::strict())
             .unwrap();
     }
+    assert!(pair.verifies_its_signatures());
     let again = read(pair.to_pkcs8_pem().expose()).unwrap();
     assert_eq!(again.public_key(), public);
     assert_eq!(again.to_pkcs8_pem(), pair.to_pkcs8_pem());
@@ -77,6 +78,49 @@ fn an_ed25519_key_is_the_generators_and_ends_in_no_zero() {
     });
     assert!(redrawn);
     works(&KeyPair::generate(Algorithm::Ed25519, &mut Counter(7)).unwrap());
+}
+
+#[test]
+fn a_derived_ed25519_key_that_ends_in_a_zero_is_passed_over() {
+    let entropy = Entropy::from_bytes([0; 32]);
+    let candidate = |counter: u8| {
+        let seed = entropy.derive("Ed25519 private key", &[&[0, 0, 0, counter]]);
+        KeyPair::of_seed(&seed)
+    };
+    assert!(candidate(0).is_none());
+    assert_eq!(
+        KeyPair::from_entropy(&entropy).public_key(),
+        candidate(1).unwrap().public_key()
+    );
+}
+
+#[test]
+fn a_generator_that_only_repeats_itself_makes_no_key_that_ends_in_a_zero() {
+    struct Stuck([u8; 32]);
+
+    impl TryRng for Stuck {
+        type Error = Infallible;
+
+        fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+            Ok(0)
+        }
+
+        fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+            Ok(0)
+        }
+
+        fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+            bytes.copy_from_slice(&self.0);
+            Ok(())
+        }
+    }
+
+    impl TryCryptoRng for Stuck {}
+
+    let generate = |seed| KeyPair::generate(Algorithm::Ed25519, &mut Stuck(seed));
+    assert!(generate([1; 32]).is_ok());
+    let seed = Entropy::from_bytes([0; 32]).derive("Ed25519 private key", &[&[0; 4]]);
+    assert_eq!(generate(seed).unwrap_err(), KeyPairError::Random);
 }
 
 #[test]
@@ -117,10 +161,11 @@ fn a_broken_key_is_refused_without_a_word_of_it() {
         )
     };
     for (pem, error) in [
+        ("x".repeat(8192), Pem(PemError::NoBlock)),
         (
-            "x".repeat(9000),
+            "x".repeat(8193),
             TooLong {
-                found: 9000,
+                found: 8193,
                 limit: 8192,
             },
         ),
