@@ -1,7 +1,9 @@
 //! Textual encoding (RFC 7468): blocks between BEGIN and END lines.
 
+use core::iter;
+
 use base64::{Engine, engine::general_purpose::STANDARD};
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 use zeroize::Zeroizing;
 
 use super::name::escape_bounded;
@@ -76,7 +78,7 @@ pub(super) fn read_secret(
     forms: Forms,
 ) -> Result<Zeroizing<Vec<u8>>, PemError> {
     let block = Block::find(text, label)?;
-    block.check_digits()?;
+    // The decoder refuses header lines (RFC 1421) and blanks.
     let (_, der) = pem_rfc7468::decode_vec(block.raw).map_err(|_| PemError::Base64)?;
     let der = Zeroizing::new(der);
     block.check_only(forms)?;
@@ -176,15 +178,6 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// Checks that the block has neither header lines (RFC 1421) nor blanks.
-    fn check_digits(&self) -> Result<(), PemError> {
-        let is_digit = |byte: &u8| {
-            byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\r' | b'\n')
-        };
-        let holds = self.base64.iter().all(is_digit);
-        if holds { Ok(()) } else { Err(PemError::Base64) }
-    }
-
     /// Checks that only white space follows the block.
     fn check_alone(&self) -> Result<(), PemError> {
         if self.after.windows(BEGIN.len()).any(|part| part == BEGIN) {
@@ -264,14 +257,10 @@ fn boundary<'a>(line: &'a [u8], start: &[u8]) -> Option<&'a [u8]> {
 
 /// The text before the first line that begins with `start`, and the rest.
 fn split_at_line<'a>(text: &'a [u8], start: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
-    let mut at = 0;
-    loop {
-        let (before, rest) = text.split_at_checked(at)?;
-        if rest.starts_with(start) {
-            return Some((before, rest));
-        }
-        at += memchr(b'\n', rest)? + 1;
-    }
+    iter::once(0)
+        .chain(memchr_iter(b'\n', text).map(|at| at + 1))
+        .filter_map(|at| text.split_at_checked(at))
+        .find(|(_, rest)| rest.starts_with(start))
 }
 
 /// The first line without its end, and the rest of the text.

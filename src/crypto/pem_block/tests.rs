@@ -60,6 +60,9 @@ fn a_secret_is_read_and_written_in_the_same_forms() {
             (format!("{text}and more"), TextAfter),
             (text.replacen("CQ", "C-", 1), Base64),
             (text.replacen("CQ", "=Q", 1), Base64),
+            (text.replacen("CQ", "C ", 1), Base64),
+            (text.replace("\n-----END", " \n-----END"), Base64),
+            (text.replacen("CQ", "Proc-Type: 4\n\nCQ", 1), Base64),
         ] {
             for forms in [Forms::Canonical, Forms::Compatible] {
                 let read = read_secret(text.as_bytes(), label, forms);
