@@ -100,8 +100,8 @@ fn time(time: Timestamp) -> Vec<u8> {
     let mut digits = time.to_string().into_bytes();
     digits.retain(|byte| !b"-:T".contains(byte));
     match digits.as_slice() {
-        [b'1', b'9', short @ ..] if short >= &b"50"[..] => element(UTC_TIME, &[short]),
-        [b'2', b'0', short @ ..] if short < &b"50"[..] => element(UTC_TIME, &[short]),
+        [b'1', b'9', decade @ b'5'..=b'9', rest @ ..]
+        | [b'2', b'0', decade @ b'0'..=b'4', rest @ ..] => element(UTC_TIME, &[&[*decade], rest]),
         long => element(GENERALIZED_TIME, &[long]),
     }
 }
