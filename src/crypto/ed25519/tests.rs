@@ -136,6 +136,23 @@ fn keys_and_nonces_of_small_order_are_refused_with_any_key() {
 }
 
 #[test]
+fn a_key_or_a_nonce_of_small_order_suffices_for_a_refusal_with_any_key() {
+    let (zero, seven) = (Scalar::ZERO, Scalar::from(7_u8));
+    let refused = Err(SignatureError::Mismatch);
+    for (a, r, verdict) in [
+        (seven, seven, Ok(())),
+        (zero, seven, refused),
+        (seven, zero, refused),
+    ] {
+        let key = (ED25519_BASEPOINT_POINT * a).compress().to_bytes();
+        let key = VerifyingKey::from_bytes(&key).unwrap();
+        let signature = sign(a, r, EIGHT_TORSION[0], b"message");
+        assert!(Verifier::verify(&key, b"message", &signature).is_ok());
+        assert_eq!(verify_by_any_key(&key, b"message", &signature), verdict);
+    }
+}
+
+#[test]
 fn the_order_is_told_as_the_library_tells_it() {
     for multiple in 0_u64..6 {
         let prime_order = ED25519_BASEPOINT_POINT * Scalar::from(multiple);
@@ -167,6 +184,11 @@ fn canonical_is_what_compresses_to_itself() {
             (low, 0, 0x80),
             (low, 0xff, 0x7f),
             (low, 0xff, 0xff),
+            // Only the middle or only the last byte is that of an edge.
+            (low, 0, 0x7f),
+            (low, 0, 0xff),
+            (low, 0xff, 0),
+            (low, 0xff, 0x80),
         ]
     });
     for (low, middle, high) in edges {
@@ -182,7 +204,7 @@ fn canonical_is_what_compresses_to_itself() {
             assert_eq!(is_refused, !itself, "{bytes:x?}");
         }
     }
-    assert!(points > 200);
+    assert!(points > 800);
 }
 
 #[test]

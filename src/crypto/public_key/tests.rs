@@ -1,5 +1,7 @@
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+
 use super::*;
-use crate::crypto::{PemError, der::OCTET_STRING};
+use crate::crypto::{Entropy, KeyPair, PemError, SigningKey as _, der::OCTET_STRING};
 
 const RAW: [u8; 32] = *b"\xf1\x2e\x05\x4f\x5e\x44\x35\xb5\x07\x44\xfe\x8e\x9e\x4a\x58\x69\xf1\xe6\x1f\x21\xad\x3e\x3a\x3b\x68\x58\xbf\xd7\xcf\x5c\xd9\xa3";
 
@@ -27,6 +29,16 @@ fn both_tenant_forms_give_the_same_key() {
     );
     assert_eq!(key.to_tenant_field(), RAW);
     assert!(format!("{key:?}").starts_with("PublicKey(Ed25519 SHA256:"));
+}
+
+#[test]
+fn keys_have_the_same_hash_if_they_are_equal() {
+    let hash = |key: &PublicKey| BuildHasherDefault::<DefaultHasher>::default().hash_one(key);
+    let key = PublicKey::from_tenant_field(&RAW, &Policy::strict()).unwrap();
+    let again = PublicKey::from_known_spki_der(key.spki_der(), &Policy::strict()).unwrap();
+    assert_eq!(hash(&again), hash(&key));
+    let other = KeyPair::from_entropy(&Entropy::from_bytes([1; 32]));
+    assert_ne!(hash(other.public_key()), hash(&key));
 }
 
 #[test]
