@@ -225,4 +225,24 @@ mod tests {
         assert!(escape_bounded(&[0; 100_000]).len() < 160);
         assert!(escape_bounded(&[b'a'; 100_000]).len() < 160);
     }
+
+    #[test]
+    fn a_text_of_the_longest_length_is_whole_and_a_shortened_one_is_marked() {
+        let longest = "a".repeat(TEXT_LIMIT);
+        assert_eq!(escape_bounded(longest.as_bytes()), longest);
+        let longer = longest.clone() + "a";
+        assert_eq!(escape_bounded(longer.as_bytes()), longest + "…");
+        // With its escapes, this text is longer.
+        assert!(escape_bounded(&[b','; 100]).ends_with('…'));
+
+        let name = |value: &str| relative_name(COMMON_NAME, UTF8_STRING, value);
+        let text = |names: &[u8]| Name::read(names).unwrap().to_text();
+        let value = "a".repeat(TEXT_LIMIT - "CN=".len());
+        assert_eq!(text(&name(&value)), format!("CN={value}"));
+        let shortened = text(&name("a").repeat(100));
+        assert!(
+            shortened.ends_with('…') && shortened.len() < 160,
+            "{shortened}"
+        );
+    }
 }

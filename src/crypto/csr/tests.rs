@@ -1,7 +1,11 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::crypto::{ClientKey, Entropy, KeyPair, Signature, der::OBJECT_IDENTIFIER};
+use crate::crypto::{
+    ClientKey, Entropy, KeyPair, Signature,
+    der::{OBJECT_IDENTIFIER, PRINTABLE_STRING},
+    name::{COMMON_NAME, ORGANIZATION, relative_name},
+};
 
 fn key(seed: u8) -> KeyPair {
     KeyPair::from_entropy(&Entropy::from_bytes([seed; 32]))
@@ -151,6 +155,27 @@ fn each_string_type_and_order_is_compatible_and_becomes_canonical_pem() {
             .replace('\n', "\r\n");
         let [_, compatible] = check(crlf.as_bytes(), &subject, &key);
         assert_eq!(compatible.unwrap().pem(), pem);
+    }
+}
+
+#[test]
+fn a_string_type_that_no_policy_accepts_is_shown() {
+    let (subject, key) = (subject("cl-consumer"), key(1));
+    for (tag, found) in [
+        (0x12, "another type"),
+        (0x14, "T61String"),
+        (0x16, "IA5String"),
+        (0x1c, "UniversalString"),
+    ] {
+        let organization = relative_name(ORGANIZATION, PRINTABLE_STRING, subject.organization());
+        let common_name = relative_name(COMMON_NAME, tag, subject.common_name());
+        let name = element(SEQUENCE, &[&organization, &common_name]);
+        let expected = "PrintableString";
+        let error = CsrError::StringType { expected, found };
+        assert_eq!(
+            check(&with_name(&name, &key), &subject, &key),
+            [Err(error.clone()), Err(error)]
+        );
     }
 }
 
