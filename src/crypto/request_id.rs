@@ -134,7 +134,29 @@ as_text!(RequestId);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crypto::{Entropy, KeyPair, Purpose, SigningKey};
+    use crate::crypto::{Entropy, KeyPair, Purpose, SigningKey, Subject};
+
+    #[test]
+    fn a_request_for_another_lifetime_has_another_id() {
+        let key = KeyPair::from_entropy(&Entropy::from_bytes([1; 32]));
+        let subject = Subject::control_plane(&"cl-consumer".parse().unwrap());
+        let csr = Csr::make(&subject, &key).unwrap().at_once().unwrap();
+        let nonce = Nonce::random(&Entropy::from_bytes([2; 32]));
+        let ids = |seconds| {
+            let lifetime = Duration::from_secs(seconds);
+            [
+                RequestId::new(&csr, &nonce, "tenant", lifetime, None),
+                RequestId::of_slice(&csr, "tenant", "slice", lifetime, None),
+                RequestId::of_peering_user(&csr, lifetime),
+                #[cfg(feature = "legacy")]
+                RequestId::of_claim(&csr, &Metadata::default(), lifetime),
+            ]
+        };
+        assert_eq!(ids(3600), ids(3600));
+        for (one, other) in ids(3600).into_iter().zip(ids(3601)) {
+            assert_ne!(one, other);
+        }
+    }
 
     #[test]
     fn the_name_is_the_same_at_each_look_and_another_for_each_payload() {

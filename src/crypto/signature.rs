@@ -72,6 +72,18 @@ mod tests {
     use crate::crypto::der::{INTEGER, SEQUENCE, element};
 
     #[test]
+    fn an_rsa_signature_is_as_long_as_the_modulus() {
+        for (bits, expected) in [(2048, 256), (2049, 257), (4096, 512)] {
+            let check = |found: usize| check_form(Algorithm::Rsa { bits }, &vec![0; found]);
+            assert_eq!(check(expected), Ok(()));
+            for found in [0, expected - 1, expected + 1] {
+                let error = SignatureError::Length { found, expected };
+                assert_eq!(check(found), Err(error));
+            }
+        }
+    }
+
+    #[test]
     fn an_ecdsa_signature_is_two_numbers_and_nothing_else() {
         let number = element(INTEGER, &[&[7]]);
         let of = |numbers: usize, behind: &[u8]| {

@@ -69,9 +69,8 @@ pub(super) fn verify_rsa(key: &[u8], hash: RsaHash, message: &[u8], signature: &
 /// Whether this build verifies with keys of this RSA or ECDSA algorithm.
 pub(super) fn check_enabled(algorithm: Algorithm) -> Result<(), KeyError> {
     match feature_of(algorithm) {
-        (feature, false) if !cfg!(feature = "rustcrypto") => {
-            Err(KeyError::FeatureNotEnabled { algorithm, feature })
-        }
+        #[cfg(not(feature = "rustcrypto"))]
+        (feature, false) => Err(KeyError::FeatureNotEnabled { algorithm, feature }),
         _ => Ok(()),
     }
 }
@@ -82,5 +81,24 @@ pub(super) const fn feature_of(algorithm: Algorithm) -> (&'static str, bool) {
     match algorithm {
         Algorithm::Rsa { .. } => ("rsa", cfg!(feature = "rsa")),
         _ => ("ecdsa", cfg!(feature = "ecdsa")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rsa_and_ecdsa_have_a_feature_each() {
+        let rsa = ("rsa", cfg!(feature = "rsa"));
+        assert_eq!(feature_of(Algorithm::Rsa { bits: 2048 }), rsa);
+        let ecdsa = ("ecdsa", cfg!(feature = "ecdsa"));
+        for curve in [
+            Algorithm::EcdsaP256,
+            Algorithm::EcdsaP384,
+            Algorithm::EcdsaP521,
+        ] {
+            assert_eq!(feature_of(curve), ecdsa);
+        }
     }
 }
