@@ -120,6 +120,29 @@ mod tests {
     }
 
     #[test]
+    fn a_delay_that_has_come_to_the_longest_is_doubled_no_more() {
+        let limits = Limits {
+            wrong_token_delay: Duration::from_secs(1),
+            wrong_token_longest_delay: Duration::from_secs(4),
+            ..Limits::default()
+        };
+        let wrong = Outcome::WrongToken {
+            peer: "a".parse().unwrap(),
+            is_empty: false,
+        };
+        let now: Timestamp = "2026-11-20T13:00:00Z".parse().unwrap();
+        let mut throttle = Throttle::default();
+        for seconds in [1, 2, 4, 4] {
+            let delay = throttle.delay(Some(&wrong), now, &limits);
+            assert_eq!(delay, Duration::from_secs(seconds));
+        }
+        // One quiet period halves it.
+        let later = now + Duration::from_secs(4);
+        let delay = throttle.delay(Some(&wrong), later, &limits);
+        assert_eq!(delay, Duration::from_secs(2));
+    }
+
+    #[test]
     fn it_is_bounded_and_passes() {
         let limits = Limits::default();
         let wrong = Outcome::WrongToken {
