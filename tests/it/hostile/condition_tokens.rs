@@ -71,6 +71,19 @@ fn each_token_lifts_to_its_own_condition() {
     assert!(token(&pool, "liftConditionToCordoned").is_none());
 }
 
+/// The stored records of the first format contain tokens to `Active` of this form. The
+/// other token names the condition that it lifts to.
+#[test]
+fn the_tokens_of_stored_records_stay_valid() {
+    // HMAC-SHA-256 under the record key, shortened to 16 bytes, over the domain, both IDs,
+    // "Drained", the Unix time of the record, and "Cordoned" for the other token. The
+    // length precedes each part. Computed with Python's `hmac`.
+    let pool = drained();
+    let tokens = ["liftCondition", "liftConditionToCordoned"].map(|field| token(&pool, field));
+    let expected = ["k5N0KigNX3FzCHugl8t9Qg", "Y4iBCaRoqtdznJ17sXqIdw"];
+    assert_eq!(tokens, expected.map(|token| Some(token.to_owned())));
+}
+
 /// The end of a peering lifts nothing: the peer would come back without its
 /// condition.
 #[test]
