@@ -84,7 +84,7 @@ fn a_message_that_is_changed_on_the_way_changes_the_code() {
     .exchange();
     enemy.hand_over(exchange.nonce()).unwrap();
     exchange.hand_over(enemy.tenant()).unwrap();
-    while !exchange.turn_of_provider().is_settled() {}
+    exchange.turns_of_provider();
     exchange.hand_over(exchange.nonce()).unwrap();
     let mut identity = exchange.identity();
     identity.metadata.namespace = names::tenant_namespace(&id("cl-provider"));

@@ -150,6 +150,13 @@ impl Exchange {
         self.carry_out(true, step)
     }
 
+    /// The provider takes its turns until it has nothing left to do.
+    #[track_caller]
+    pub(crate) fn turns_of_provider(&mut self) {
+        let settles = (0..64).any(|_| self.turn_of_provider().is_settled());
+        assert!(settles, "the provider does not settle");
+    }
+
     /// The provider's administrator invites the consumer.
     pub(crate) fn invite(&mut self) -> Step {
         let step = self

@@ -112,7 +112,7 @@ fn a_finalizer_of_a_drained_peer_does_not_prevent_the_end() {
         Fault::Precondition(Precondition::SlicesRemain { found: 1, .. })
     ));
     exchange.edit_tenant(|tenant| tenant.spec.tenant_condition = Some(TenantCondition::Drained));
-    while !exchange.turn_of_provider().is_settled() {}
+    exchange.turns_of_provider();
     let ended = exchange.provider.end(&exchange.provider_view());
     assert_eq!(deleted(&ended.unwrap()), [exchange.stored_tenant().id()]);
 }
@@ -297,7 +297,7 @@ fn a_crash_after_any_effect_of_the_end_leaves_no_object_behind() {
             for effect in reconciled(&crashing).effects.iter().take(effects) {
                 crashing.at_provider.apply(effect).unwrap();
             }
-            while !crashing.turn_of_provider().is_settled() {}
+            crashing.turns_of_provider();
             let ids = |exchange: &Exchange| -> Vec<ObjectRef> {
                 exchange.at_provider.iter().map(Object::id).collect()
             };
@@ -344,7 +344,7 @@ fn authenticated(notary: &Arc<Notary>) -> Exchange {
 fn end(exchange: &mut Exchange) {
     let step = exchange.provider.end(&exchange.provider_view()).unwrap();
     exchange.carry_out(true, step);
-    while !exchange.turn_of_provider().is_settled() {}
+    exchange.turns_of_provider();
 }
 
 fn reconciled(exchange: &Exchange) -> Step {

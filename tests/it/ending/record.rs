@@ -84,11 +84,11 @@ fn the_record_stays_until_every_certificate_has_expired() {
     // one before it.
     let right = now() + DAY;
     exchange.now = right + 80 * DAY;
-    while !exchange.turn_of_provider().is_settled() {}
+    exchange.turns_of_provider();
     let second = exchange.certificate().leaf().not_after;
     assert!(second > first);
     exchange.now = right;
-    while !exchange.turn_of_provider().is_settled() {}
+    exchange.turns_of_provider();
     let third = exchange.certificate().leaf().not_after;
     assert!(third < second);
     end(&mut exchange);
@@ -103,7 +103,7 @@ fn the_record_stays_until_every_certificate_has_expired() {
 fn a_condition_stays_on_record_after_the_certificate_expires() {
     let mut exchange = authenticated(&Notary::new(30 * YEAR));
     exchange.edit_tenant(|tenant| tenant.spec.tenant_condition = Some(TenantCondition::Drained));
-    while !exchange.turn_of_provider().is_settled() {}
+    exchange.turns_of_provider();
     end(&mut exchange);
     exchange.now = now() + 30 * YEAR;
     let step = exchange.turn_of_provider();
@@ -125,7 +125,7 @@ fn a_token_of_a_deleted_record_lifts_no_condition() {
     let drain = |exchange: &mut Exchange| {
         let drained = Some(TenantCondition::Drained);
         exchange.edit_tenant(|tenant| tenant.spec.tenant_condition = drained);
-        while !exchange.turn_of_provider().is_settled() {}
+        exchange.turns_of_provider();
     };
     drain(&mut exchange);
     let record: &Secret = exchange.at_provider.get("liqo", RECORD).unwrap();
@@ -137,7 +137,7 @@ fn a_token_of_a_deleted_record_lifts_no_condition() {
             let annotations = &mut tenant.metadata.annotations;
             annotations.insert(names::LIFT_CONDITION_ANNOTATION.into(), token);
         });
-        while !exchange.turn_of_provider().is_settled() {}
+        exchange.turns_of_provider();
     };
     lift(&mut exchange);
     assert_eq!(exchange.provider_phase().name(), "Authenticated");

@@ -100,7 +100,7 @@ fn an_approval_is_for_one_key_one_request_and_one_tenant() {
 
     let id = liqo_auth::model::Resource::id(&exchange.stored_tenant());
     exchange.at_provider.delete(&id, exchange::now());
-    while !exchange.turn_of_provider().is_settled() {}
+    exchange.turns_of_provider();
     exchange.invite();
     exchange.settle();
     assert_eq!(exchange.provider_phase().name(), "NeedsApproval");

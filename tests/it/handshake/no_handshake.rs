@@ -58,7 +58,7 @@ fn a_tolerated_peer_gets_the_rights_of_its_group_and_no_certificate() {
 fn parameters_that_an_administrator_wrote_are_kept() {
     let notary = Notary::new(YEAR);
     let mut exchange = tolerated(&notary);
-    while !exchange.turn_of_provider().is_settled() {}
+    exchange.turns_of_provider();
     let by_hand = liqo_auth::model::AuthParams {
         api_server: "https://elsewhere:6443".into(),
         ..Default::default()
@@ -186,7 +186,7 @@ fn a_tolerated_peer_whose_name_is_too_long_for_a_namespace_is_refused() {
 fn draining_and_ending_withdraw_the_rights() {
     let notary = Notary::new(YEAR);
     let mut exchange = tolerated(&notary);
-    while !exchange.turn_of_provider().is_settled() {}
+    exchange.turns_of_provider();
     exchange.edit_tenant(|tenant| tenant.spec.tenant_condition = Some(TenantCondition::Drained));
     let step = settled(&mut exchange);
     assert_eq!(bindings(&exchange), 0);

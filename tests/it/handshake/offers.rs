@@ -155,7 +155,7 @@ fn a_used_nonce_is_not_sent_again() {
     assert_eq!(sent_nonces(&exchange.turn_of_provider()), []);
     let step = exchange.provider.end(&exchange.provider_view()).unwrap();
     exchange.carry_out(true, step);
-    while !exchange.turn_of_provider().is_settled() {}
+    exchange.turns_of_provider();
     assert_eq!(sent_nonces(&exchange.turn_of_provider()), []);
     assert_eq!(stored_nonce(&exchange), None);
 }

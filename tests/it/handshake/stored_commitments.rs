@@ -102,7 +102,7 @@ fn a_provider_that_gives_up_its_key_takes_its_commitment_back() {
     assert_eq!(commitment(&stored), Some(sent(&exchange)));
     setup.provider_key = None;
     exchange.provider = setup.provider(RecordKey::new(RECORD_KEY).unwrap());
-    while !exchange.turn_of_provider().is_settled() {}
+    exchange.turns_of_provider();
     assert_eq!(commitment(&exchange.stored_tenant().metadata), None);
     assert_eq!(commitment(&exchange.identity().metadata), None);
 }

@@ -232,7 +232,7 @@ impl Recording {
             let mut tenant = exchange.tenant();
             tenant.metadata.namespace = "default".to_owned();
             exchange.at_provider.insert(tenant.into());
-            while !exchange.turn_of_provider().is_settled() {}
+            exchange.turns_of_provider();
             let mut identity = exchange.identity();
             identity.metadata.namespace = "default".to_owned();
             exchange.at_consumer.insert(identity.into());

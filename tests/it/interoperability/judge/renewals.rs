@@ -73,7 +73,7 @@ fn renewals_by_the_consumer_are_written_for_the_judge() {
         two.now = two.now + UNTIL_DUE;
         two.turn_of_consumer();
         replicate(&mut two);
-        while !two.turn_of_provider().is_settled() {}
+        two.turns_of_provider();
         replicate(&mut two);
         let of_control_plane = control_plane(&two);
         let of_slice: (Renew, Renew) = both(&two, &names::resource_slice_identity_name(SLICE));

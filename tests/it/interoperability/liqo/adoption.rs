@@ -49,7 +49,7 @@ fn provider(liqo: &Recording, adopts: bool) -> Provider {
 
 fn settle(two: &mut Exchange) {
     two.refused.clear();
-    while !two.turn_of_provider().is_settled() {}
+    two.turns_of_provider();
 }
 
 fn set_condition(two: &mut Exchange, condition: TenantCondition) {
