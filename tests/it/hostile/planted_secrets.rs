@@ -54,6 +54,26 @@ fn an_immutable_secret_in_the_place_of_a_certificate_is_made_anew() {
     }
 }
 
+/// Liqo's objects hold the certificate with the request as the peer wrote it.
+#[test]
+fn a_changed_request_or_certificate_is_written_again() {
+    let of_slice = format!("{}-mypool", names::ISSUED_CERTIFICATE_SECRET);
+    for name in [names::ISSUED_CERTIFICATE_SECRET, &of_slice] {
+        for field in [names::CSR, names::CERTIFICATE] {
+            let mut pool = Pool::new();
+            pool.bring(replica("mypool")).settle();
+            let honest = pool.secret(NAMESPACE, name).unwrap().clone();
+            let mut changed = honest.clone();
+            let other = b"other".as_slice().into();
+            changed.data.insert(field.to_owned(), other).unwrap();
+            pool.at_provider.insert(changed.into());
+            pool.settle();
+            let written = pool.secret(NAMESPACE, name).unwrap();
+            assert_eq!(written.data, honest.data, "{name} {field}");
+        }
+    }
+}
+
 #[test]
 fn an_immutable_nonce_is_made_anew_and_told_once() {
     let mut pool = Pool::new();
