@@ -21,6 +21,10 @@ fn other_framing_is_compatible_only() {
     use PemError::*;
     let der = vec![9; 100];
     let text = write(LABEL, &der);
+    // The second line goes on in the third one.
+    let mut joined = text.clone();
+    let (end, _) = joined.match_indices('\n').nth(2).unwrap();
+    joined.remove(end);
     for (text, error) in [
         (format!("Public key:\n{text}"), TextBefore),
         (format!("\n{text}"), TextBefore),
@@ -28,6 +32,7 @@ fn other_framing_is_compatible_only() {
         (text.trim_end().to_owned(), NoFinalNewline),
         (format!("{text}\n"), TrailingSpace),
         (text.replacen("CQk", "CQ\nk", 1), LineLength),
+        (joined, LineLength),
     ] {
         assert_eq!(read(&text, Forms::Canonical), Err(error), "{text}");
         assert_eq!(read(&text, Forms::Compatible), Ok(der.clone()), "{text}");

@@ -16,6 +16,7 @@
 
 mod building;
 mod faults;
+mod features;
 mod planting;
 mod project;
 mod results;
@@ -62,7 +63,7 @@ fn run(wanted: &Selection) -> Result<bool, Failure> {
     project.copy()?;
     let (planted, programs) = building::build(&project, &faults)?;
     println!(
-        "{} faults, of which {} do not compile",
+        "{} faults, of which {} do not compile, or lie in code that the features switch off",
         faults.len(),
         faults.len() - planted.len()
     );

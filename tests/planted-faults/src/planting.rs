@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use syn::{
-    Arm, BinOp, Block, Expr, ExprBinary, ExprMatch, ExprStruct, ExprUnary, ImplItemFn, ItemFn, Pat,
-    Signature, TraitItemFn, UnOp,
+    Arm, BinOp, Block, Expr, ExprBinary, ExprMatch, ExprStruct, ExprUnary, ImplItemFn, ItemFn,
+    ItemImpl, ItemMod, Pat, Signature, TraitItemFn, UnOp,
     spanned::Spanned,
     visit::{self, Visit},
 };
@@ -15,6 +15,7 @@ use syn::{
 use crate::{
     Failure,
     faults::{Fault, Genre, Place, Span},
+    features,
 };
 
 /// The module that the planted calls lead to.
@@ -273,12 +274,30 @@ impl Planter<'_> {
 }
 
 impl<'ast> Visit<'ast> for Planter<'_> {
+    fn visit_item_impl(&mut self, implementation: &'ast ItemImpl) {
+        if !features::are_off(&implementation.attrs) {
+            visit::visit_item_impl(self, implementation);
+        }
+    }
+
+    fn visit_item_mod(&mut self, module: &'ast ItemMod) {
+        if !features::are_off(&module.attrs) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
     fn visit_item_fn(&mut self, function: &'ast ItemFn) {
+        if features::are_off(&function.attrs) {
+            return;
+        }
         self.function(&function.sig, &function.block);
         visit::visit_item_fn(self, function);
     }
 
     fn visit_impl_item_fn(&mut self, function: &'ast ImplItemFn) {
+        if features::are_off(&function.attrs) {
+            return;
+        }
         self.function(&function.sig, &function.block);
         visit::visit_impl_item_fn(self, function);
     }
@@ -314,7 +333,11 @@ impl<'ast> Visit<'ast> for Planter<'_> {
         let takes_the_rest =
             |arm: &Arm| arm.guard.is_none() && matches!(arm.pat, Pat::Wild(_) | Pat::Ident(_));
         if matched.arms.iter().any(takes_the_rest) {
-            for arm in &matched.arms {
+            for arm in matched
+                .arms
+                .iter()
+                .filter(|arm| !features::are_off(&arm.attrs))
+            {
                 self.deletion(arm);
             }
         }
