@@ -174,6 +174,15 @@ impl Pool {
         .map(|condition| Some(self.condition(name, condition)?.status))
     }
 
+    /// When the two conditions last changed, authentication and resources.
+    pub(crate) fn since(&self, name: &str) -> [Option<Timestamp>; 2] {
+        [
+            ResourceSliceConditionType::Authentication,
+            ResourceSliceConditionType::Resources,
+        ]
+        .map(|condition| self.condition(name, condition)?.last_transition_time)
+    }
+
     pub(crate) fn phase(&self, name: &str) -> &'static str {
         let view = self.at_provider.view(&consumer());
         let status = self.provider.look(&view, self.now).unwrap();

@@ -175,13 +175,15 @@ fn the_user_of_a_slice_without_labels_stays_taken() {
         .pool
         .edit("mypool", |slice| slice.metadata.labels.clear());
     cluster.settle();
+    assert_eq!(cluster.pool.phase("mypool"), "Refused");
     assert!(cluster.refuses(&user()));
-    // A new one of that name never has labels.
+    // A new one of that name never has labels. It is no slice of the peer.
     cluster.pool.remove("mypool");
     let mut bare = replica("mypool");
     bare.metadata.labels.clear();
     cluster.pool.bring(bare);
     cluster.settle();
+    assert_eq!(cluster.pool.phase("mypool"), "none");
     assert!(cluster.refuses(&user()));
 }
 

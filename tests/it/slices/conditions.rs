@@ -139,6 +139,34 @@ fn draining_denies_and_then_deletes_the_slices_and_withdraws_the_rights() {
     assert!(decisions.contains(&"ConditionLifted"));
 }
 
+/// The drain has denied the resources, and the slice is not deleted yet.
+#[test]
+fn a_slice_that_outlives_a_drain_is_decided_on_again_and_keeps_its_certificate() {
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool")).settle();
+    let signed_at = pool.now;
+    pool.wait(Duration::from_secs(60));
+    pool.write_condition(TenantCondition::Drained)
+        .look(usize::MAX);
+    assert_eq!(
+        pool.said("mypool"),
+        [Some(Said::Accepted), Some(Said::Denied)]
+    );
+    pool.administer(|provider, objects, _| {
+        provider.set_condition(&objects.view(&consumer()), TenantCondition::Active)
+    });
+    pool.wait(Duration::from_secs(60)).settle();
+    let since = [Some(signed_at), Some(pool.now)];
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+    assert_eq!(pool.since("mypool"), since);
+    // Both times are on record.
+    pool.wait(Duration::from_secs(60));
+    pool.edit("mypool", |slice| slice.status = Default::default())
+        .settle();
+    assert_eq!(pool.since("mypool"), since);
+    assert_eq!(pool.signer.different(), 1);
+}
+
 #[test]
 fn unreadable_objects_do_not_prevent_the_deletion_of_drained_slices() {
     let mut pool = Pool::new();

@@ -166,6 +166,44 @@ fn changed_resources_are_decided_on_again_and_unchanged_ones_are_not() {
 }
 
 #[test]
+fn the_time_of_a_condition_is_that_of_its_last_change() {
+    let mut pool = Pool::with(|builder| builder.slices(Arc::new(ByClass)));
+    pool.bring(replica("mypool")).settle();
+    let [_, mut since] = pool.since("mypool");
+    assert_eq!(since, Some(pool.now));
+    for (class, cpu, phase, changes) in [
+        ("default", "1", "Accepted", false),
+        ("never", "1", "Denied", true),
+        ("never", "3", "Denied", false),
+        ("default", "3", "Accepted", true),
+    ] {
+        pool.wait(Duration::from_secs(60));
+        pool.edit("mypool", |slice| {
+            slice.spec.class = class.to_owned();
+            slice.spec.resources = resources(&[("cpu", cpu)]);
+        })
+        .settle();
+        if changes {
+            since = Some(pool.now);
+        }
+        assert_eq!(pool.phase("mypool"), phase, "{class} {cpu}");
+        assert_eq!(pool.since("mypool")[1], since, "{class} {cpu}");
+    }
+}
+
+/// The certificate and the decision belong to one replica, not to its name.
+#[test]
+fn a_slice_that_is_made_anew_is_signed_and_decided_on_anew() {
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool")).settle();
+    pool.wait(Duration::from_secs(3600));
+    pool.remove("mypool").bring(replica("mypool")).settle();
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+    assert_eq!(pool.since("mypool"), [Some(pool.now); 2]);
+    assert_eq!(pool.signer.different(), 2);
+}
+
+#[test]
 fn the_administrator_can_request_a_new_decision() {
     let mut pool = Pool::with(|builder| builder.slices(Arc::new(ByClass)));
     let mut slice = replica("mypool");
