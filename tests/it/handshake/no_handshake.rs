@@ -53,6 +53,25 @@ fn a_tolerated_peer_gets_the_rights_of_its_group_and_no_certificate() {
     assert_eq!(exchange.provider_phase().name(), "Tolerated");
 }
 
+#[test]
+fn a_deleted_binding_of_a_tolerated_peer_is_made_again() {
+    let notary = Notary::new(YEAR);
+    let mut exchange = tolerated(&notary);
+    exchange.turns_of_provider();
+    let binding = exchange
+        .at_provider
+        .iter()
+        .find_map(ClusterRoleBinding::from_object)
+        .unwrap()
+        .id();
+    exchange.at_provider.remove(&binding).unwrap();
+    let events = exchange.turn_of_provider().events.into_iter();
+    let decisions: Vec<Decision> = events.map(|event| event.decision).collect();
+    assert_eq!(decisions, [Decision::RightsGranted]);
+    assert_eq!(bindings(&exchange), 1);
+    assert_eq!(exchange.turn_of_provider().events, []);
+}
+
 /// The peer gets its credentials by other means; they are not overwritten.
 #[test]
 fn parameters_that_an_administrator_wrote_are_kept() {

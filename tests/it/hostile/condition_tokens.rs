@@ -3,7 +3,7 @@
 
 use liqo_auth::model::{TenantCondition, names};
 
-use crate::clusters::pool::Pool;
+use crate::clusters::pool::{Pool, consumer};
 
 const RECORD: &str = "liqo-auth-provider-cl-consumer";
 
@@ -12,7 +12,7 @@ fn a_lift_to_cordoned_never_becomes_active() {
     // The administrator's word reaches the Tenant, and the provider stops.
     let mut pool = drained();
     let step = {
-        let view = pool.at_provider.view(&crate::clusters::pool::consumer());
+        let view = pool.at_provider.view(&consumer());
         pool.provider
             .set_condition(&view, TenantCondition::Cordoned)
             .unwrap()
@@ -82,6 +82,19 @@ fn the_tokens_of_stored_records_stay_valid() {
     let tokens = ["liftCondition", "liftConditionToCordoned"].map(|field| token(&pool, field));
     let expected = ["k5N0KigNX3FzCHugl8t9Qg", "Y4iBCaRoqtdznJ17sXqIdw"];
     assert_eq!(tokens, expected.map(|token| Some(token.to_owned())));
+}
+
+/// A condition that is no milder uses up no token, and the Tenant gets none.
+#[test]
+fn the_same_condition_again_changes_nothing() {
+    use TenantCondition::{Active, Cordoned, Drained};
+    for condition in [Active, Cordoned, Drained] {
+        let mut pool = Pool::new();
+        pool.write_condition(condition).settle();
+        let view = pool.at_provider.view(&consumer());
+        let step = pool.provider.set_condition(&view, condition).unwrap();
+        assert_eq!(step.effects, [], "{condition:?}");
+    }
 }
 
 /// The end of a peering lifts nothing: the peer would come back without its

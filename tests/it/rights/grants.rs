@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use liqo_auth::{
     Machine,
+    audit::Decision,
     consumer::{self, ConsumerConfig},
     crypto::{Answer, BoxError, CertificateChain, CertificateError, Subject},
     error::{ApiMisuse, Backend, Disposition, LocalFault, PeerMisbehaved, PolicyRefusal, Rule},
     machine::{Awaited, Message, MessageBody, View},
     model::{
-        AuthzPolicy, ClusterRoleBinding, Namespace, Object, RbacSubject, RoleBinding,
-        TenantCondition, names,
+        AuthzPolicy, ClusterRoleBinding, Kind, Namespace, Object, ObjectRef, OwnerReference,
+        RbacSubject, RoleBinding, TenantCondition, names,
     },
     provider::{self, CsrSigner, NameTable, SigningRequest},
 };
@@ -238,12 +239,41 @@ fn deleted_bindings_are_made_again() {
     }) {
         exchange.at_provider.remove(&object.id()).unwrap();
         assert_eq!(exchange.provider_phase().name(), "NeedsRights");
+        let events = exchange.turn_of_provider().events.into_iter();
+        let decisions: Vec<Decision> = events.map(|event| event.decision).collect();
+        assert_eq!(decisions, [Decision::RightsGranted]);
         exchange.settle();
         let ids = |objects: &liqo_auth::machine::Objects| -> Vec<_> {
             objects.iter().map(Object::id).collect()
         };
         assert_eq!(ids(&exchange.at_provider), ids(&before));
     }
+}
+
+/// Kubernetes does not allow an owner in another namespace.
+#[test]
+fn the_tenant_owns_the_role_binding_in_its_own_namespace_alone() {
+    let mut exchange = Setup::new().exchange();
+    exchange.settle();
+    let mut tenant = exchange.stored_tenant();
+    let owners = |exchange: &Exchange| {
+        let binding: &RoleBinding = exchange.at_provider.get(NAMESPACE, ROLE_BINDING).unwrap();
+        binding.metadata.owner_references.clone()
+    };
+    assert_eq!(owners(&exchange), [OwnerReference::controller(&tenant)]);
+
+    for (kind, name) in [
+        (Kind::Tenant, "cl-consumer"),
+        (Kind::RoleBinding, ROLE_BINDING),
+    ] {
+        let id = ObjectRef::new(kind, NAMESPACE, name);
+        exchange.at_provider.remove(&id).unwrap();
+    }
+    tenant.metadata.namespace = "default".to_owned();
+    exchange.at_provider.insert(tenant.into());
+    exchange.turns_of_provider();
+    assert_eq!(exchange.provider_phase().name(), "Authenticated");
+    assert_eq!(owners(&exchange), []);
 }
 
 #[test]
