@@ -165,6 +165,25 @@ fn a_final_answer_of_an_approver_is_not_asked_for_again() {
 }
 
 #[test]
+fn an_approver_is_not_asked_if_an_administrator_decides() {
+    let notary = Notary::new(30 * YEAR);
+    let approver = Arc::new(Panel::default());
+    *approver.answer.lock().unwrap() = Some(Answer::Ready(()));
+    let mut exchange = Setup::new().exchange();
+    exchange.provider = notary.provider(|builder| {
+        builder
+            .approver(approver.clone())
+            .configure(|config| config.require_approval = true)
+    });
+    exchange.settle();
+    assert_eq!(exchange.provider_phase().name(), "NeedsApproval");
+    assert_eq!(*approver.asked.lock().unwrap(), 0);
+    approve(&mut exchange);
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+}
+
+#[test]
 fn an_approval_without_a_tenant_is_an_error() {
     let notary = Notary::new(30 * YEAR);
     let mut exchange = Setup::new().exchange();

@@ -6,10 +6,10 @@ use core::time::Duration;
 use liqo_auth::{
     Machine,
     crypto::{Nonce, RecordKey},
-    machine::{Awaited, Message, MessageBody, Step},
+    machine::{Awaited, Message, MessageBody, Notice, Step},
     model::{Object, Secret},
     policy::Policy,
-    provider::Phase,
+    provider::{Phase, WhyNonce},
 };
 use serde_json::json;
 
@@ -33,6 +33,7 @@ fn a_refused_tenant_does_not_keep_the_next_nonce_from_being_sent() {
     let step = exchange.turn_of_provider();
     assert_eq!(step.effects, []);
     assert_eq!(sent_nonces(&step), [nonce]);
+    assert!(!step.notices.contains(&Notice::SignedNonceIsStale));
     assert_eq!(step.wait.awaiting, [Awaited::Tenant]);
     assert_eq!(step.wait.wake_at, Some(exchange.now + DAY));
     exchange.settle();
@@ -117,6 +118,24 @@ fn a_nonce_that_the_peer_deletes_or_overwrites_comes_back_unchanged() {
         .remove(&secret_ref(NAMESPACE, "liqo-nonce"));
     assert_eq!(exchange.turn_of_provider().effects, []);
     assert_eq!(exchange.phases().0, "Authenticated");
+}
+
+/// It comes back as it was, so a signature over it stays usable.
+#[test]
+fn a_deleted_secret_with_the_first_nonce_is_made_again() {
+    let mut exchange = Setup::new().exchange();
+    exchange.invite();
+    let nonce = stored_nonce(&exchange);
+    let secret = secret_ref(NAMESPACE, "liqo-nonce");
+    exchange.at_provider.remove(&secret).unwrap();
+    let phase = exchange.provider_phase();
+    assert!(
+        matches!(phase, Phase::NeedsNonce(WhyNonce::Absent)),
+        "{phase:?}"
+    );
+    let step = exchange.turn_of_provider();
+    assert!(!step.notices.contains(&Notice::SignedNonceIsStale));
+    assert_eq!(stored_nonce(&exchange), nonce);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use liqo_auth::{
     Provider,
     crypto::RecordKey,
     error::{Backend, Fault, LocalFault, PolicyRefusal},
+    model::names,
     policy::Policy,
     provider::Phase,
 };
@@ -40,6 +41,19 @@ fn a_tenant_that_comes_again_may_ask_for_another_proxy() {
     exchange.turns_of_provider();
     let told = exchange.identity().spec.auth_params.proxy_url;
     assert_eq!(told.as_deref(), Some(proxy));
+}
+
+/// An API server with Liqo would refuse every change of this Tenant.
+#[test]
+fn a_tenant_that_liqo_would_not_admit_is_not_changed() {
+    let mut exchange = Setup::new().exchange();
+    exchange.settle();
+    exchange.edit_tenant(|tenant| {
+        let label = names::REMOTE_CLUSTER_ID_LABEL;
+        tenant.metadata.labels.remove(label).unwrap();
+    });
+    let error = exchange.hand_over(exchange.tenant()).unwrap_err();
+    assert_eq!(error.code(), "not-admitted");
 }
 
 /// The text around a request is no part of it. So a request on record is recognized

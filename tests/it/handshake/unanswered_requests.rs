@@ -1,8 +1,10 @@
 //! CertificateSigningRequests that nobody answers any more.
 
 use liqo_auth::{
+    Machine,
     assurance::succession::KEY_SUCCESSION_ANNOTATION,
-    model::{Bytes, CertificateSigningRequest, TenantCondition, names},
+    machine::{Effect, View},
+    model::{Bytes, CertificateSigningRequest, Kind, TenantCondition, names},
 };
 
 use super::kubernetes_signer::{
@@ -39,6 +41,12 @@ fn a_drain_deletes_no_other_request() {
             .set_condition(&exchange.provider_view(), TenantCondition::Drained)
             .unwrap();
         exchange.carry_out(true, drain);
+        // A caller may pass all objects, also those of other peers.
+        let view = View::of(exchange.consumer.cluster_id(), exchange.at_provider.iter());
+        let step = exchange.provider.reconcile(&view, exchange.env()).unwrap();
+        let mut kinds = step.effects.iter().map(Effect::kind);
+        let on_a_request = kinds.any(|kind| kind == Kind::CertificateSigningRequest);
+        assert!(!on_a_request, "{what}");
         exchange.turns_of_provider();
         assert_eq!(requests(&exchange.at_provider), before, "{what}");
     }
