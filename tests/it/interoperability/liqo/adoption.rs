@@ -242,6 +242,12 @@ fn a_nonce_that_a_peering_user_writes_later_does_not_count() {
         settle(&mut two);
         let step = two.provider.release_key(&two.provider_view()).unwrap();
         two.carry_out(true, step);
+        // Liqo's own nonce is used up.
+        let Phase::Refused(error) = two.provider_phase() else {
+            panic!("{}: {:?}", liqo.name, two.provider_phase());
+        };
+        let expected: Fault = PeerMisbehaved::NonceUsed.into();
+        assert_eq!(error.fault(), &expected, "{}", liqo.name);
         replace_nonce(&mut two);
         assert_not_ours(&two, liqo.name);
     }
@@ -263,6 +269,38 @@ fn a_peer_that_lacks_a_binding_is_not_adopted() {
             two.at_provider.remove(&binding);
             assert_not_ours(&two, &binding.to_string());
         }
+    }
+}
+
+/// The peer can write the Secret in which Liqo keeps the certificate.
+#[test]
+fn liqos_certificate_counts_for_the_request_beside_it() {
+    for liqo in running() {
+        let mut two = taken_over(&liqo);
+        assert_eq!(two.provider_phase().name(), "Authenticated");
+        let namespace = tenant(&two).status.tenant_namespace;
+        let name = names::ISSUED_CERTIFICATE_SECRET;
+        let kept: &Secret = two.at_provider.get(&namespace, name).unwrap();
+        let mut kept = kept.clone();
+        let other = b"other".as_slice().into();
+        kept.data.insert(names::CSR.to_owned(), other).unwrap();
+        two.at_provider.insert(kept.into());
+        assert_eq!(two.provider_phase().name(), "NeedsProof", "{}", liqo.name);
+        settle(&mut two);
+        assert_eq!(two.provider_phase().name(), "NeedsCredential");
+    }
+}
+
+/// The embedder vouches for the nonce, and with it for a certificate that is valid.
+#[test]
+fn an_expired_certificate_of_liqo_is_not_used_for_a_vouched_nonce() {
+    for liqo in running() {
+        let mut two = taken_over(&liqo);
+        two.vouched.push(liqo.nonce.clone());
+        two.now = liqo.certificate().leaf().not_after;
+        assert_eq!(two.provider_phase().name(), "Authenticated");
+        two.now = two.now + Duration::from_secs(1);
+        assert_eq!(two.provider_phase().name(), "NeedsProof", "{}", liqo.name);
     }
 }
 
