@@ -232,18 +232,25 @@ fn the_key_of_a_deleted_slice_awaits_revocation() {
     assert_eq!(pool.records(), [""; 0]);
 }
 
-/// The peer can write its slice so that nobody can read it. The slice is still there.
+/// The peer can write its slice so that nobody can read it. The slice is still there. An
+/// unreadable slice of another name is another slice.
 #[test]
 fn the_key_of_an_unreadable_slice_does_not_await_revocation() {
     let iam = Arc::new(Iam::default());
     let mut pool = pool(&iam);
     pool.bring(replica("mypool")).settle();
+    let key = given(&pool, "mypool").aws_access_key_id;
     let mut spoilt = Object::from(pool.slice("mypool").unwrap().clone()).to_value();
     spoilt["spec"] = 7.into();
-    let spoilt = Object::from_value(spoilt);
-    assert!(spoilt.as_unreadable().is_some());
+    let mut other = spoilt.clone();
+    other["metadata"]["name"] = "other".into();
+    let [spoilt, other] = [spoilt, other].map(Object::from_value);
+    assert!(spoilt.as_unreadable().is_some() && other.as_unreadable().is_some());
     pool.at_provider.insert(spoilt);
     assert_eq!(awaited_revocations(&pool.reconcile()), [""; 0]);
+    pool.remove("mypool");
+    pool.at_provider.insert(other);
+    assert_eq!(awaited_revocations(&pool.reconcile()), [key.as_str()]);
 }
 
 /// A step has one effect on the peer's record. That effect records all keys.

@@ -153,6 +153,26 @@ fn a_denied_renewal_is_repeated_a_few_times_but_not_in_a_loop() {
     assert_eq!(notary.signed(), 2);
 }
 
+/// A denial counts for its own request, and not before its own time.
+#[test]
+fn a_denied_renewal_delays_no_other_request() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = authenticated(&notary, 90 * DAY);
+    let denied_at = now() + 61 * DAY;
+    exchange.now = denied_at;
+    notary.mood(Mood::Denies("not on Saturdays"));
+    exchange.turn_of_provider();
+    assert!(matches!(renewal_of(&exchange), Renewal::Denied { .. }));
+    // The clock was ahead, and the renewal is due nevertheless.
+    exchange.now = denied_at - SECOND;
+    assert!(matches!(renewal_of(&exchange), Renewal::Due(_)));
+    // A request for another lifetime is another request.
+    exchange.now = denied_at;
+    exchange.provider = notary
+        .provider(|builder| builder.configure(|config| config.certificate_lifetime = 80 * DAY));
+    assert!(matches!(renewal_of(&exchange), Renewal::Due(_)));
+}
+
 /// The signer's own certificate expires. A certificate cannot be valid longer
 /// than its signer's.
 #[test]

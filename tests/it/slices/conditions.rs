@@ -396,6 +396,11 @@ fn a_single_slice_stays_cordoned_until_the_administrator_lifts_it() {
     });
     pool.settle();
     assert_eq!(pool.said("third"), ACCEPTED);
+    pool.edit("third", |slice| slice.metadata.annotations.clear())
+        .settle();
+    let annotations = &pool.slice("third").unwrap().metadata.annotations;
+    let cordoned = annotations.get(names::CORDON_ANNOTATION);
+    assert_eq!(cordoned.map(String::as_str), Some("true"));
     pool.edit("other", |slice| {
         let annotations = &mut slice.metadata.annotations;
         annotations.insert(names::CORDON_ANNOTATION.into(), "true".into());
