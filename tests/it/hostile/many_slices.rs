@@ -59,7 +59,7 @@ fn the_work_for_many_slices_grows_with_their_number() {
     let (few, many) = (with_slices(FEW), with_slices(FEW * TIMES));
     let effects = |pool: &Pool| pool.reconcile().effects.len();
     let few_effects = || assert_eq!(effects(&few), FEW);
-    let done = result_within(4 * TIMES, few_effects, move || effects(&many));
+    let done = result_within(8 * TIMES, few_effects, move || effects(&many));
     assert_eq!(done, Some(FEW * TIMES));
 }
 
