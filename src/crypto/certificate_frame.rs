@@ -6,9 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use super::der::{
-    BOOLEAN, CONTEXT_0, CONTEXT_3, DerError, Element, GENERALIZED_TIME, INTEGER, OBJECT_IDENTIFIER,
-    OCTET_STRING, Reader, SEQUENCE, UTC_TIME, single,
+use super::{
+    der::{
+        BOOLEAN, CONTEXT_0, CONTEXT_3, DerError, Element, GENERALIZED_TIME, INTEGER,
+        OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, UTC_TIME, single,
+    },
+    new_certificate::EXTENDED_KEY_USAGE,
 };
 
 /// Whether the certificate has exactly the parts of RFC 5280, gives both times in full,
@@ -53,7 +56,8 @@ fn is_time(time: &Element<'_>) -> bool {
     digits.is_some_and(|digits| digits.len() == length && digits.iter().all(u8::is_ascii_digit))
 }
 
-/// Whether each extension is well-formed and occurs once.
+/// Whether each extension is well-formed and occurs once. The parser takes each tag for an
+/// object identifier's, so the purposes in the extended key usage are read here.
 fn are_unique(extensions: &[u8]) -> Result<bool, DerError> {
     let mut extensions = Reader::new(single(extensions, SEQUENCE)?);
     let mut kinds = BTreeSet::new();
@@ -61,8 +65,15 @@ fn are_unique(extensions: &[u8]) -> Result<bool, DerError> {
         let mut extension = Reader::new(extensions.expect(SEQUENCE)?);
         let kind = extension.expect(OBJECT_IDENTIFIER)?;
         extension.optional(BOOLEAN)?;
-        extension.expect(OCTET_STRING)?;
+        let value = extension.expect(OCTET_STRING)?;
         extension.end()?;
+        // id-ce-extKeyUsage
+        if kind == [0x55, 0x1d, EXTENDED_KEY_USAGE] {
+            let mut purposes = Reader::new(single(value, SEQUENCE)?);
+            while !purposes.is_empty() {
+                purposes.expect(OBJECT_IDENTIFIER)?;
+            }
+        }
         if !kinds.insert(kind) {
             return Ok(false);
         }

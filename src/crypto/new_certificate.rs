@@ -111,7 +111,7 @@ const SUBJECT_KEY_IDENTIFIER: u8 = 14;
 const KEY_USAGE: u8 = 15;
 const BASIC_CONSTRAINTS: u8 = 19;
 const AUTHORITY_KEY_IDENTIFIER: u8 = 35;
-const EXTENDED_KEY_USAGE: u8 = 37;
+pub(super) const EXTENDED_KEY_USAGE: u8 = 37;
 /// A list with id-kp-clientAuth, 1.3.6.1.5.5.7.3.2.
 const CLIENT_AUTHENTICATION: &[u8] = &[SEQUENCE, 10, 6, 8, 0x2b, 6, 1, 5, 5, 7, 3, 2];
 

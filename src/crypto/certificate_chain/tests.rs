@@ -65,6 +65,20 @@ fn the_right_certificate_is_taken_by_both_policies() {
 }
 
 #[test]
+fn a_purpose_that_is_no_object_identifier_is_refused() {
+    let chain = setting().issue(HOUR);
+    // id-kp-clientAuth, with the tag of an object identifier.
+    let purpose = [6, 8, 43, 6, 1, 5, 5, 7, 3, 2];
+    let mut der = chain.leaf().der.clone();
+    let at = der.windows(10).position(|bytes| bytes == purpose).unwrap();
+    assert!(Certificate::read(der.clone()).is_some());
+    for tag in [4, 0x2a, 0x46, 0x4c] {
+        der[at] = tag;
+        assert_eq!(Certificate::read(der.clone()), None, "{tag:#x}");
+    }
+}
+
+#[test]
 fn anything_else_is_refused_with_its_reason() {
     let setting = setting();
     let chain = setting.issue(HOUR);

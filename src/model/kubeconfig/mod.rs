@@ -209,8 +209,8 @@ impl Lines {
         let _ = writeln!(self.0, "{name}: {}", Scalar(value));
     }
 
-    /// A field with bytes in base64. In base64, PEM begins with `LS0t` as no number and
-    /// no word does, so it is written without quotes.
+    /// A field with bytes in base64. PEM in base64 begins with `LS0t`. No number and no
+    /// keyword of YAML begins so, and such a text needs no quotes.
     fn data(&mut self, name: &str, bytes: &[u8]) {
         let text = Zeroizing::new(STANDARD.encode(bytes));
         match bytes.starts_with(b"-----") {
