@@ -3,6 +3,7 @@ module liqoauth
 go 1.25.5
 
 require (
+	filippo.io/edwards25519 v1.2.0
 	github.com/liqotech/liqo v1.2.0
 	github.com/tetratelabs/wazero v1.12.0
 	k8s.io/api v0.35.2

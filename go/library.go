@@ -86,6 +86,9 @@ func compile(ctx context.Context, options Options) (*Library, error) {
 	}
 	library.idle = make(chan *instance, instances)
 	library.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+	if err := library.provideArithmetic(ctx); err != nil {
+		return nil, errors.Join(err, library.Close(ctx))
+	}
 	compiled, err := library.runtime.CompileModule(ctx, binary)
 	if err != nil {
 		return nil, errors.Join(err, library.Close(ctx))
@@ -119,23 +122,19 @@ func (l *Library) call(ctx context.Context, name string, arguments, value any) e
 		return err
 	}
 	defer clear(answer)
-	var form struct {
-		OK    json.RawMessage `json:"ok"`
-		Error *Error          `json:"error"`
+	if value == nil {
+		value = new(json.RawMessage)
 	}
-	// The field is a copy of the answer, and each value is a copy of the field.
-	defer func() { clear(form.OK) }()
+	// The value is read in its place.
+	form := struct {
+		OK    any    `json:"ok"`
+		Error *Error `json:"error"`
+	}{OK: value}
 	if err := json.Unmarshal(answer, &form); err != nil {
 		return fmt.Errorf("liqoauth: answer of the module: %w", err)
 	}
 	if form.Error != nil {
 		return form.Error
-	}
-	if value == nil {
-		return nil
-	}
-	if err := json.Unmarshal(form.OK, value); err != nil {
-		return fmt.Errorf("liqoauth: answer of the module: %w", err)
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // machine is what provider and consumer share. The whole configuration goes with each
@@ -25,7 +24,7 @@ type machine struct {
 // seen is what one call sees.
 type seen struct {
 	Peer          liqov1beta1.ClusterID `json:"peer"`
-	Objects       []runtime.Object      `json:"objects"`
+	Objects       []any                 `json:"objects"`
 	VouchedNonces []string              `json:"vouchedNonces,omitempty"`
 	Now           string                `json:"now"`
 	Entropy       []byte                `json:"entropy"`

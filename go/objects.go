@@ -9,6 +9,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
@@ -40,12 +41,18 @@ var kinds = func() *runtime.Scheme {
 	return scheme
 }()
 
-func (v View) objects() ([]runtime.Object, error) {
+// objects returns the values whose JSON are the objects.
+func (v View) objects() ([]any, error) {
 	// The module wants a list, also of none.
-	named := make([]runtime.Object, 0, len(v.Objects))
+	named := make([]any, 0, len(v.Objects))
 	for _, object := range v.Objects {
 		if object.GetObjectKind().GroupVersionKind().Kind != "" {
-			named = append(named, object)
+			// The map has the same JSON, and needs no buffer of its own.
+			if unstructured, ok := object.(*unstructured.Unstructured); ok {
+				named = append(named, unstructured.Object)
+			} else {
+				named = append(named, object)
+			}
 			continue
 		}
 		found, _, err := kinds.ObjectKinds(object)

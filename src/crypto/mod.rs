@@ -29,11 +29,16 @@ mod client_key;
 mod csr;
 mod csr_diagnosis;
 mod der;
-#[cfg(not(liqo_auth_cheap_signatures))]
+#[cfg(not(any(liqo_auth_cheap_signatures, liqo_auth_ed25519_of_host)))]
 mod ed25519;
 #[cfg(liqo_auth_cheap_signatures)]
 #[path = "cheap_ed25519_for_tests.rs"]
 mod ed25519;
+#[cfg(liqo_auth_ed25519_of_host)]
+#[path = "ed25519_of_host.rs"]
+mod ed25519;
+#[cfg(not(liqo_auth_cheap_signatures))]
+mod ed25519_encoding;
 mod entropy;
 mod fingerprint;
 mod issuance;
@@ -77,6 +82,8 @@ pub use certificate_chain::{CertificateChain, CertificateError, ClientCertificat
 pub use client_key::ClientKey;
 pub use csr::{Csr, CsrError};
 pub use der::DerError;
+#[cfg(liqo_auth_ed25519_of_host)]
+pub use ed25519::{HostArithmetic, set_host_arithmetic};
 pub use entropy::Entropy;
 pub use fingerprint::Fingerprint;
 pub use issuance::Issuance;

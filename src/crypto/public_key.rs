@@ -92,10 +92,17 @@ impl PublicKey {
     /// Reads a key that [`from_spki_der`](Self::from_spki_der) has accepted before.
     /// The order of an Ed25519 key and the modulus of an RSA key are not tested
     /// again, since the tests are slow. Call this function only for keys whose
-    /// acceptance is in this cluster's own sealed records, for the public half of a
-    /// valid private key, and to verify a signature before the tests.
+    /// acceptance is in this cluster's own sealed records, for this cluster's own key,
+    /// for the public half of a valid private key, and to verify a signature before the
+    /// tests.
     pub(crate) fn from_known_spki_der(der: &[u8], policy: &Policy) -> Result<Self, KeyError> {
         Self::read(der, policy, Admission::Known)
+    }
+
+    /// As [`from_known_spki_der`](Self::from_known_spki_der), from PEM.
+    pub(super) fn from_known_pem(bytes: &[u8], policy: &Policy) -> Result<Self, KeyError> {
+        check_length(bytes, policy)?;
+        Self::from_known_spki_der(&pem_block::read_one(bytes, LABEL, policy.forms)?, policy)
     }
 
     /// The SubjectPublicKeyInfo in DER.

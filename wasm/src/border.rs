@@ -55,6 +55,8 @@ pub unsafe extern "C" fn liqo_auth_call(
         // SAFETY: the caller promises `length` bytes that do not change.
         unsafe { slice::from_raw_parts(request, length) }
     };
+    #[cfg(liqo_auth_ed25519_of_host)]
+    liqo_auth::crypto::set_host_arithmetic(host::ARITHMETIC);
     let answer = answered(request);
     wipe_stack();
     // SAFETY: the caller promises a `usize` that nobody else uses.
@@ -126,6 +128,39 @@ unsafe impl GlobalAlloc for Wiping {
         // SAFETY: as above.
         unsafe { System.dealloc(bytes, layout) }
     }
+}
+
+/// The functions that the module imports. They keep nothing, and read only what their
+/// arguments point to.
+#[cfg(liqo_auth_ed25519_of_host)]
+mod host {
+    use liqo_auth::crypto::HostArithmetic;
+
+    #[link(wasm_import_module = "liqo_auth_host")]
+    unsafe extern "C" {
+        fn ed25519_is_point(point: *const u8) -> u32;
+        fn ed25519_has_prime_order(point: *const u8) -> u32;
+        fn ed25519_verify(
+            key: *const u8,
+            message: *const u8,
+            length: usize,
+            signature: *const u8,
+        ) -> u32;
+    }
+
+    pub(super) const ARITHMETIC: HostArithmetic = HostArithmetic {
+        // SAFETY: the host reads the 32 bytes of the reference.
+        is_point: |point| unsafe { ed25519_is_point(point.as_ptr()) } == 1,
+        // SAFETY: as above.
+        has_prime_order: |point| unsafe { ed25519_has_prime_order(point.as_ptr()) } == 1,
+        verify: |key, message, signature| {
+            let (start, length) = (message.as_ptr(), message.len());
+            // SAFETY: the host reads the 32 bytes of the key, the 64 bytes of the
+            // signature, and as many bytes of the message as it has.
+            let verdict = unsafe { ed25519_verify(key.as_ptr(), start, length, signature.as_ptr()) };
+            verdict == 1
+        },
+    };
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 //!
 //! The module keeps no state between calls. Configuration, objects, time and
 //! randomness come with each request, so that any instance serves any call. There
-//! are no callbacks: the answer to a call contains the questions to backends (key,
+//! are no callbacks to backends: the answer to a call contains the questions to them (key,
 //! signer, approver, names, slices, AWS). The next call contains the answers to these
-//! questions. No private key enters the module.
+//! questions. No private key enters the module. The module of the Go package imports the
+//! arithmetic of Ed25519 from its host.
 //!
 //! # Requests
 //!

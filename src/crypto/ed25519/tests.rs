@@ -106,12 +106,14 @@ fn a_nonce_of_small_order_is_refused_in_every_encoding() {
 }
 
 #[test]
-fn the_encodings_of_small_order_are_those_of_the_library() {
-    let mut expected = EIGHT_TORSION.map(|point| point.compress().to_bytes());
-    let mut found = SMALL_ORDER;
-    expected.sort_unstable();
-    found.sort_unstable();
-    assert_eq!(found, expected);
+fn small_order_is_told_by_the_encoding() {
+    for multiple in 0_u64..6 {
+        for torsion in EIGHT_TORSION {
+            let point = ED25519_BASEPOINT_POINT * Scalar::from(multiple) + torsion;
+            let encoding = point.compress().to_bytes();
+            assert_eq!(has_small_order(&encoding), multiple == 0, "{encoding:x?}");
+        }
+    }
 }
 
 /// With a key of small order, a signature needs no private key: over about one
@@ -125,7 +127,7 @@ fn keys_and_nonces_of_small_order_are_refused_with_any_key() {
     {
         let key = VerifyingKey::from_bytes(&torsion.compress().to_bytes()).unwrap();
         let zero = Scalar::ZERO.to_bytes();
-        for nonce in SMALL_ORDER {
+        for nonce in EIGHT_TORSION.map(|point| point.compress().to_bytes()) {
             let signature = Signature::from_components(nonce, zero);
             accepted += u32::from(Verifier::verify(&key, &[message], &signature).is_ok());
             let ours = verify_by_any_key(&key, &[message], &signature);
@@ -177,7 +179,7 @@ fn the_order_is_told_as_the_library_tells_it() {
 
 #[test]
 fn canonical_is_what_compresses_to_itself() {
-    let mut points = 0;
+    let (mut points, mut small) = (0, 0);
     let edges = (0..=255).flat_map(|low| {
         [
             (low, 0, 0),
@@ -199,12 +201,17 @@ fn canonical_is_what_compresses_to_itself() {
             points += 1;
             let itself = point.compress().to_bytes() == bytes;
             assert_eq!(is_canonical(&bytes), itself, "{bytes:x?}");
+            let is_small = point.is_small_order();
+            assert_eq!(has_small_order(&bytes), is_small, "{bytes:x?}");
+            small += u32::from(is_small);
             let refusal = verifying_key(&bytes).err();
             let is_refused = refusal == Some(KeyError::Ed25519NonCanonical);
             assert_eq!(is_refused, !itself, "{bytes:x?}");
         }
     }
     assert!(points > 800);
+    // y is 0, 1, -1, p and p + 1, each with both signs.
+    assert_eq!(small, 10);
 }
 
 #[test]
