@@ -157,7 +157,8 @@ mod host {
             let (start, length) = (message.as_ptr(), message.len());
             // SAFETY: the host reads the 32 bytes of the key, the 64 bytes of the
             // signature, and as many bytes of the message as it has.
-            let verdict = unsafe { ed25519_verify(key.as_ptr(), start, length, signature.as_ptr()) };
+            let verdict =
+                unsafe { ed25519_verify(key.as_ptr(), start, length, signature.as_ptr()) };
             verdict == 1
         },
     };
