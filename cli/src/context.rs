@@ -100,7 +100,7 @@ impl Context {
     pub(crate) fn open(&self, purpose: Use) -> Result<Home> {
         let mut home = self.open_unloaded(purpose)?;
         load(&mut home)?;
-        self.try_out(&mut home);
+        self.try_out(&mut home)?;
         home.report_to(&self.report);
         Ok(home)
     }
@@ -124,7 +124,7 @@ impl Context {
         load(&mut one, &mut other)?;
         for home in [&mut one, &mut other] {
             home.wait_at_most(self.timeout());
-            self.try_out(home);
+            self.try_out(home)?;
             home.report_to(&self.report);
         }
         Ok((one, other))
@@ -132,16 +132,17 @@ impl Context {
 
     /// What the command does with a home. A trial only reads.
     const fn purpose(&self, purpose: Use) -> Use {
-        match self.trial {
-            Some(_) => Use::Read,
-            None => purpose,
+        match (&self.trial, purpose) {
+            (Some(_), Use::Write) => Use::Trial,
+            (_, purpose) => purpose,
         }
     }
 
     /// Keeps the changes of a home in memory, if this is a trial.
-    pub(crate) fn try_out(&self, home: &mut Home) {
-        if let Some(trial) = &self.trial {
-            home.try_out(trial.clone());
+    pub(crate) fn try_out(&self, home: &mut Home) -> Result<()> {
+        match &self.trial {
+            Some(trial) => home.try_out(trial.clone(), self.clock.now()?),
+            None => Ok(()),
         }
     }
 
@@ -159,7 +160,7 @@ impl Context {
     /// Opens the home of a command that works on a folder only.
     pub(crate) fn open_folder(&self, purpose: Use) -> Result<Home> {
         let mut home = Home::open_folder(&self.folder()?, self.purpose(purpose))?;
-        self.try_out(&mut home);
+        self.try_out(&mut home)?;
         Ok(home)
     }
 

@@ -336,8 +336,10 @@ pub(crate) fn unsigned(home: &Home, peer: &ClusterId) -> Failure {
             home.site().options(),
         ));
     }
-    if home.is_trial() && !home.is_signed_elsewhere() {
-        return Failure::waiting("the trial ends here: the cluster's signer would have to answer");
+    if !home.is_signed_elsewhere()
+        && let Some(end) = end_of_trial(home, peer)
+    {
+        return Failure::waiting(end);
     }
     let request = unsigned_request(home, peer);
     let name = request.map_or("NAME", |request| request.metadata.name.as_str());
@@ -348,11 +350,20 @@ pub(crate) fn unsigned(home: &Home, peer: &ClusterId) -> Failure {
     ))
 }
 
+/// Why a trial ends, if the peer has a request that is not signed: a cluster's signer sees
+/// nothing of a trial.
+pub(crate) fn end_of_trial(home: &Home, peer: &ClusterId) -> Option<String> {
+    let ends = home.is_trial() && unsigned_request(home, peer).is_some();
+    ends.then(|| {
+        format!(
+            "The trial ends here: {}'s signer would have to answer.",
+            home.cluster_id()
+        )
+    })
+}
+
 /// A request of the peer that waits for its signer.
-pub(crate) fn unsigned_request<'h>(
-    home: &'h Home,
-    peer: &ClusterId,
-) -> Option<&'h CertificateSigningRequest> {
+fn unsigned_request<'h>(home: &'h Home, peer: &ClusterId) -> Option<&'h CertificateSigningRequest> {
     let mut requests = home.all::<CertificateSigningRequest>();
     requests.find(|request| {
         let label = request.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);

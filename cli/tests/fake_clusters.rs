@@ -19,6 +19,8 @@ mod meanwhile;
 #[path = "fake_clusters/signer.rs"]
 mod signer;
 mod tool;
+#[path = "fake_clusters/trials.rs"]
+mod trials;
 
 use std::{
     fs::File,
@@ -313,51 +315,6 @@ fn a_slow_api_server_holds_up_neither_settings_nor_the_stop() {
     assert!(took < Duration::from_secs(15), "{took:?}");
 }
 
-#[test]
-fn a_trial_on_two_clusters_writes_nothing() {
-    let folder = Folder::new();
-    let (rome, milan) = (
-        Cluster::start(&folder, "rome"),
-        Cluster::start(&folder, "milan"),
-    );
-    // The first command makes the keys of a cluster.
-    for cluster in ["rome", "milan"] {
-        folder.ok(&format!(
-            "create nonce --kubeconfig {cluster} --remote-cluster-id turin"
-        ));
-    }
-    let before = (rome.writes(), milan.writes());
-    let run = folder.run("authenticate --kubeconfig rome --remote-kubeconfig milan --dry-run");
-    assert_eq!(run.code, 4, "{run:?}");
-    assert!(
-        run.err
-            .contains("the trial ends here: the cluster's signer"),
-        "{run:?}"
-    );
-    assert!(
-        run.err.contains("Nothing was changed (--dry-run)."),
-        "{run:?}"
-    );
-    for line in [
-        "+kind: Tenant",
-        "+kind: CertificateSigningRequest",
-        "+  nonce: <",
-        "+  signedNonce: <",
-    ] {
-        assert!(run.out.contains(line), "{line}: {}", run.out);
-    }
-    // Each difference names its cluster.
-    for header in [
-        "+++ the cluster of --kubeconfig rome: ConfigMap liqo/liqo-auth-settings\n",
-        "+++ the cluster of --kubeconfig milan: Tenant liqo-tenant-rome/rome\n",
-        "+++ the cluster of --kubeconfig rome: Secret liqo-tenant-milan/liqo-signed-nonce\n",
-    ] {
-        assert!(run.out.contains(header), "{header}: {}", run.out);
-    }
-    assert!(!run.out.contains("PRIVATE KEY"), "{}", run.out);
-    assert_eq!((rome.writes(), milan.writes()), before);
-}
-
 /// A cluster has one key, which belongs to Liqo, too.
 #[test]
 fn the_key_of_a_cluster_is_not_rotated() {
@@ -384,40 +341,6 @@ fn signed_nonce(provider: &str) -> Value {
         },
         "data": {},
     })
-}
-
-#[test]
-fn a_trial_on_two_clusters_shows_a_slice_as_far_as_the_signer() {
-    const BOTH: &str = "--kubeconfig rome --remote-kubeconfig milan";
-    let folder = Folder::new();
-    let (rome, milan) = (
-        Cluster::start(&folder, "rome"),
-        Cluster::start(&folder, "milan"),
-    );
-    milan.has_a_signer();
-    folder.ok(&format!("authenticate {BOTH}"));
-    let before = (rome.writes(), milan.writes());
-    let run = folder.run(&format!(
-        "create resourceslice pool {BOTH} --cpu 2 --dry-run"
-    ));
-    assert_eq!(run.code, 0, "{run:?}");
-    assert!(
-        run.err
-            .contains("The trial ends here: milan's signer would have to answer."),
-        "{run:?}"
-    );
-    assert!(
-        run.err.contains("Nothing was changed (--dry-run)."),
-        "{run:?}"
-    );
-    for header in [
-        "+++ the cluster of --kubeconfig rome: ResourceSlice liqo-tenant-milan/pool\n",
-        "+++ the cluster of --kubeconfig milan: ResourceSlice liqo-tenant-rome/pool\n",
-    ] {
-        assert!(run.out.contains(header), "{header}: {}", run.out);
-    }
-    assert!(run.out.contains("+    cpu: \"2\"\n"), "{}", run.out);
-    assert_eq!((rome.writes(), milan.writes()), before);
 }
 
 /// A controller acts on the first part of a command before the tool writes the second.

@@ -21,7 +21,7 @@ use crate::{
     home::{Home, Signer},
     output::{Side, program},
     overview::{self, Peering, Role},
-    provider_side::{self, ProviderSide, ProviderStand, refused, unsigned},
+    provider_side::{self, ProviderSide, ProviderStand, end_of_trial, refused, unsigned},
 };
 
 pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
@@ -57,7 +57,9 @@ pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
         local.load_for(&provider, consumer_side::watches(local)?)?;
         remote.load_for(&consumer, provider_side::watches(remote)?)
     })?;
-    let secret = exchange(context, arguments, &mut local, &mut remote)?;
+    let Some(secret) = exchange(context, arguments, &mut local, &mut remote)? else {
+        return Ok(());
+    };
     if let Some(warning) = endpoint::loopback(&remote) {
         context.printer.warning(&warning);
     }
@@ -70,12 +72,14 @@ pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
     ))
 }
 
+/// Runs the whole exchange. Returns the Secret with the kubeconfig. `None` if a trial ends
+/// before, since a cluster's signer sees nothing of it.
 fn exchange(
     context: &Context,
     arguments: &Authenticate,
     local: &mut Home,
     remote: &mut Home,
-) -> Result<ObjectRef> {
+) -> Result<Option<ObjectRef>> {
     let (consumer_id, provider_id) = (local.cluster_id().clone(), remote.cluster_id().clone());
     know_provider(arguments, local, remote)?;
     let printer = context.printer;
@@ -130,7 +134,12 @@ fn exchange(
             )));
         }
         ProviderStand::AwaitsCertificate => {
-            return Err(unsigned(provider.home, &consumer_id));
+            let end = end_of_trial(provider.home, &consumer_id);
+            let Some(end) = end.filter(|_| !provider.home.is_signed_elsewhere()) else {
+                return Err(unsigned(provider.home, &consumer_id));
+            };
+            printer.message(&end);
+            return Ok(None);
         }
         ProviderStand::Tolerated => {
             return Err(Failure::waiting(format!(
@@ -178,7 +187,7 @@ fn exchange(
         let summary = summary(context, consumer.home, &provider_id, whole)?;
         printer.result(&summary)?;
     }
-    Ok(secret)
+    Ok(Some(secret))
 }
 
 /// What a person at a terminal does next.

@@ -50,7 +50,7 @@ pub(super) fn run(context: &Context, command: &Set) -> Result<()> {
 fn set_endpoint(context: &Context, change: impl FnOnce(&mut Home) -> Result<String>) -> Result<()> {
     // Not all is loaded yet: a cluster's unusable settings would prevent that.
     let mut home = context.open_unloaded(Use::Write)?;
-    context.try_out(&mut home);
+    context.try_out(&mut home)?;
     let line = change(&mut home)?;
     home.save()?;
     load(&mut home)?;

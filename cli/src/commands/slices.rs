@@ -26,7 +26,7 @@ use crate::{
     home::{Home, SecretValue, Use},
     output::{Side, Table, escaped, program},
     pair::{Homes, Pair},
-    provider_side::{ProviderSide, ProviderStand, refused, unsigned_request},
+    provider_side::{ProviderSide, ProviderStand, end_of_trial, refused},
 };
 
 pub(super) fn create(context: &Context, arguments: &CreateResourceSlice) -> Result<()> {
@@ -66,12 +66,8 @@ pub(super) fn create(context: &Context, arguments: &CreateResourceSlice) -> Resu
         return Ok(());
     };
     settle(context, &mut local, &mut remote)?;
-    if remote.is_trial() && unsigned_request(&remote, local.cluster_id()).is_some() {
-        // A cluster's signer sees nothing of a trial.
-        context.printer.message(&format!(
-            "The trial ends here: {}'s signer would have to answer.",
-            remote.cluster_id()
-        ));
+    if let Some(end) = end_of_trial(&remote, local.cluster_id()) {
+        context.printer.message(&end);
         return Ok(());
     }
     tell(

@@ -101,7 +101,7 @@ impl Folder {
                 }
             }
         }
-        if purpose == Use::Read {
+        if purpose != Use::Write {
             // All files were read under the lock. Other commands need not wait any
             // longer.
             self.lock.unlock()?;
@@ -199,7 +199,7 @@ pub(crate) fn lock_at_once(path: &Path) -> Option<File> {
 pub(super) fn lock(root: &Directory, purpose: Use) -> Result<File> {
     let file = root.lock_file(LOCK_FILE, purpose == Use::Write)?;
     let locked = match purpose {
-        Use::Read => file.lock_shared(),
+        Use::Read | Use::Trial => file.lock_shared(),
         Use::Write => file.lock(),
     };
     locked.with_context(|| {

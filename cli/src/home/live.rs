@@ -38,6 +38,8 @@ pub(super) struct Live {
     /// before it.
     found: Endpoint,
     settings: Option<DynamicObject>,
+    /// The keys that a trial has made in memory.
+    pub(super) unwritten_keys: Vec<Object>,
     watches: Vec<Watch>,
     /// The peer of a command for one peering: what lies in other tenant namespaces is
     /// not read.
@@ -74,6 +76,7 @@ impl Live {
             let namespace = namespace.map_or(names::LIQO_NAMESPACE, NamespaceName::as_str);
             let opened = match purpose {
                 Use::Read => Cluster::existing_with_objects(client.clone(), namespace).await,
+                Use::Trial => Cluster::try_with_objects(client.clone(), namespace).await,
                 Use::Write => Cluster::open_with_objects(client.clone(), namespace).await,
             };
             Ok::<_, Failure>((opened.map_err(failure)?, client, found))
@@ -87,6 +90,7 @@ impl Live {
             client,
             found,
             settings: config_maps.find(is_it),
+            unwritten_keys: opened.unwritten_keys,
             watches: Vec::new(),
             only_peer: None,
             first_records: Some(opened.records),

@@ -92,6 +92,8 @@ enum Ground {
 pub(crate) enum Use {
     /// The command only reads. Other commands can read at the same time.
     Read,
+    /// The command is tried. It reads, and its changes stay in memory.
+    Trial,
     /// The command may write. No other command can open the home meanwhile.
     Write,
 }

@@ -2,11 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use liqo_auth::model::{Kind, ObjectRef};
+use liqo_auth::{
+    machine::Effect,
+    model::{Kind, ObjectRef, Timestamp},
+};
 use serde_json::Value;
 use similar::TextDiff;
 
-use super::{Home, content::SecretValue, layout::SETTINGS_FILE, store::Store};
+use super::{Ground, Home, content::SecretValue, layout::SETTINGS_FILE, store::Store};
 use crate::failure::Result;
 
 /// What the clusters of a command would have written, shared by all of them.
@@ -46,11 +49,18 @@ impl Trial {
 }
 
 impl Home {
-    /// Keeps all changes in memory from now on. Each save notes them in the trial.
-    pub(crate) fn try_out(&mut self, trial: Trial) {
+    /// Keeps all changes in memory from now on. Each save notes them in the trial. The keys
+    /// that the cluster does not have yet count as the first changes.
+    pub(crate) fn try_out(&mut self, trial: Trial, now: Timestamp) -> Result<()> {
         let before = self.store.clone();
         self.is_rehearsal = true;
         self.rehearsed = Some(Rehearsed { trial, before });
+        if let Ground::Cluster(live) = &mut self.ground {
+            for secret in std::mem::take(&mut live.unwritten_keys) {
+                self.store.apply(&Effect::Create(secret), now)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether the changes stay in memory.

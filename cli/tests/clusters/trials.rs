@@ -29,6 +29,8 @@ impl Clusters {
     }
 
     fn tries_each_command(&self) {
+        let shown = self.tried(&format!("authenticate {BOTH}"));
+        assert!(shown.contains("+kind: Tenant\n"), "{shown}");
         self.0.ok(&format!("authenticate {BOTH}"));
         self.0
             .ok(&format!("create resourceslice pool {BOTH} --cpu 1"));

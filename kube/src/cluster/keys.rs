@@ -15,7 +15,21 @@ use crate::{Applied, Error, apply, clock::NO_RANDOMNESS, error::succeeds_in_time
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     IsMade,
+    IsMadeInMemory,
     IsAnError,
+}
+
+/// The Secret of a key.
+struct Found {
+    secret: Secret,
+    /// Whether the cluster has the Secret.
+    is_written: bool,
+}
+
+impl Found {
+    fn unwritten(self) -> Option<Object> {
+        (!self.is_written).then(|| self.secret.into())
+    }
 }
 
 /// The opaque Secrets of a namespace. Keys and records are opaque Secrets. Helm's
@@ -30,15 +44,15 @@ pub(super) async fn opaque_secrets(client: &Client, namespace: &str) -> Result<V
 }
 
 /// The cluster's own key pair, in Liqo's Secret. The Secret is read by its name, unless
-/// the Secrets are listed.
+/// the Secrets are listed. If the cluster does not have the Secret, it is returned as well.
 pub(super) async fn own_key(
     client: &Client,
     namespace: &str,
     listed: Option<&[Object]>,
     missing: Missing,
-) -> Result<KeyPair, Error> {
+) -> Result<(KeyPair, Option<Object>), Error> {
     let id = ObjectRef::new(Kind::Secret, namespace, names::CLUSTER_KEYS_SECRET);
-    let secret = find_or_make(client, &id, listed, missing, || {
+    let found = find_or_make(client, &id, listed, missing, || {
         let key = KeyPair::generate(Algorithm::Ed25519, &mut SysRng)
             .map_err(|_| Error::Machine(NO_RANDOMNESS))?;
         let (private, public) = (key.to_pkcs8_pem(), key.public_key().to_pem());
@@ -48,51 +62,54 @@ pub(super) async fn own_key(
         ])
     })
     .await?;
-    let pem = field(&id, &secret, names::PRIVATE_KEY)?;
-    KeyPair::from_pkcs8_pem(pem, &Policy::compatible()).map_err(|error| Error::Setup {
+    let pem = field(&id, &found.secret, names::PRIVATE_KEY)?;
+    let key = KeyPair::from_pkcs8_pem(pem, &Policy::compatible());
+    let key = key.map_err(|error| Error::Setup {
         object: id,
         problem: format!("{}: {error}", names::PRIVATE_KEY),
-    })
+    })?;
+    Ok((key, found.unwritten()))
 }
 
 /// The key that seals a provider's records. Its Secret is read by name, unless the
-/// Secrets are listed.
+/// Secrets are listed. If the cluster does not have the Secret, it is returned as well.
 pub(super) async fn record_key(
     client: &Client,
     namespace: &str,
     listed: Option<&[Object]>,
     missing: Missing,
-) -> Result<RecordKey, Error> {
+) -> Result<(RecordKey, Option<Object>), Error> {
     let id = ObjectRef::new(Kind::Secret, namespace, RECORD_KEY_SECRET);
-    let secret = find_or_make(client, &id, listed, missing, || {
+    let found = find_or_make(client, &id, listed, missing, || {
         let key = RecordKey::draw(&mut SysRng).map_err(|_| Error::Machine(NO_RANDOMNESS))?;
         Ok(vec![(RECORD_KEY, key.as_bytes().as_slice().into())])
     })
     .await?;
-    let bytes: Option<[u8; 32]> = field(&id, &secret, RECORD_KEY)?.try_into().ok();
+    let bytes: Option<[u8; 32]> = field(&id, &found.secret, RECORD_KEY)?.try_into().ok();
     let key = bytes.and_then(|bytes| RecordKey::new(bytes).ok());
-    key.ok_or_else(|| Error::Setup {
+    let key = key.ok_or_else(|| Error::Setup {
         object: id,
         problem: format!("{RECORD_KEY}: expected 32 random bytes"),
-    })
+    })?;
+    Ok((key, found.unwritten()))
 }
 
-/// The Secret with this ID. If the Secret is not found and `missing` is `IsMade`, it is
-/// created. If a Secret of another type has the name, or another writer creates the
-/// Secret first, that Secret is returned.
+/// The Secret with this ID. If the Secret is not found, it is treated as `missing` says.
+/// If a Secret of another type has the name, or another writer creates the Secret first,
+/// that Secret is returned.
 async fn find_or_make(
     client: &Client,
     id: &ObjectRef,
     listed: Option<&[Object]>,
     missing: Missing,
     make: impl Fn() -> Result<Vec<(&'static str, SecretBytes)>, Error>,
-) -> Result<Secret, Error> {
+) -> Result<Found, Error> {
     let found = match listed {
         Some(listed) => listed.iter().find(|object| object.id() == *id).cloned(),
         None => object::get(client, id).await?,
     };
     if let Some(found) = found {
-        return readable(id, found);
+        return written(id, found);
     }
     // The list contains opaque Secrets only. A Secret of another type is still read by
     // name.
@@ -100,19 +117,9 @@ async fn find_or_make(
         return Err(Error::NoKey(id.clone()));
     }
     if missing == Missing::IsMade {
-        let data = make()?.into_iter();
-        let secret = Secret {
-            metadata: Metadata {
-                name: id.name.clone(),
-                namespace: id.namespace.clone(),
-                ..Metadata::default()
-            },
-            data: data.map(|(key, value)| (key.to_owned(), value)).collect(),
-            secret_type: Some(names::OPAQUE.to_owned()),
-            immutable: false,
-        };
+        let secret = secret_of(id, make()?);
         match apply(client, &Effect::Create(secret.into())).await? {
-            Applied::Written(written) => return readable(id, *written),
+            Applied::Written(object) => return written(id, *object),
             Applied::Missing => {
                 return Err(Error::Setup {
                     object: id.clone(),
@@ -122,17 +129,40 @@ async fn find_or_make(
             _ => {}
         }
     }
-    match object::get(client, id).await? {
-        Some(found) => readable(id, found),
-        None if missing == Missing::IsAnError => Err(Error::NoKey(id.clone())),
+    if let Some(found) = object::get(client, id).await? {
+        return written(id, found);
+    }
+    match missing {
         // The name was taken, but the Secret has been deleted since.
-        None => Err(Error::Conflict(id.clone())),
+        Missing::IsMade => Err(Error::Conflict(id.clone())),
+        Missing::IsMadeInMemory => Ok(Found {
+            secret: secret_of(id, make()?),
+            is_written: false,
+        }),
+        Missing::IsAnError => Err(Error::NoKey(id.clone())),
     }
 }
 
-fn readable(id: &ObjectRef, object: Object) -> Result<Secret, Error> {
+fn secret_of(id: &ObjectRef, data: Vec<(&'static str, SecretBytes)>) -> Secret {
+    let data = data.into_iter();
+    Secret {
+        metadata: Metadata {
+            name: id.name.clone(),
+            namespace: id.namespace.clone(),
+            ..Metadata::default()
+        },
+        data: data.map(|(key, value)| (key.to_owned(), value)).collect(),
+        secret_type: Some(names::OPAQUE.to_owned()),
+        immutable: false,
+    }
+}
+
+fn written(id: &ObjectRef, object: Object) -> Result<Found, Error> {
     match object {
-        Object::Secret(secret) => Ok(secret),
+        Object::Secret(secret) => Ok(Found {
+            secret,
+            is_written: true,
+        }),
         _ => Err(Error::Setup {
             object: id.clone(),
             problem: "the Secret cannot be read".to_owned(),

@@ -51,7 +51,8 @@ impl Cluster {
     /// As [`open`](Self::open).
     pub async fn open_in(client: Client, namespace: &str) -> Result<Self, Error> {
         let config_maps = config_maps(&client, namespace).await?;
-        Self::with_keys(client, namespace, &config_maps, None, Missing::IsMade).await
+        let opened = Self::with_keys(client, namespace, &config_maps, None, Missing::IsMade);
+        Ok(opened.await?.0)
     }
 
     /// A cluster whose keys exist already, with Liqo in the namespace `liqo`. No key is
@@ -69,7 +70,8 @@ impl Cluster {
     /// As [`existing`](Self::existing).
     pub async fn existing_in(client: Client, namespace: &str) -> Result<Self, Error> {
         let config_maps = config_maps(&client, namespace).await?;
-        Self::with_keys(client, namespace, &config_maps, None, Missing::IsAnError).await
+        let existing = Self::with_keys(client, namespace, &config_maps, None, Missing::IsAnError);
+        Ok(existing.await?.0)
     }
 
     /// Like [`open_in`](Self::open_in), for a tool. The result also contains the
@@ -80,6 +82,15 @@ impl Cluster {
     /// As [`open`](Self::open).
     pub async fn open_with_objects(client: Client, namespace: &str) -> Result<Opened, Error> {
         Self::by_lists(client, namespace, Missing::IsMade).await
+    }
+
+    /// Like [`open_with_objects`](Self::open_with_objects), for a trial: nothing is
+    /// written. A missing key is made in memory ([`Opened::unwritten_keys`]).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn try_with_objects(client: Client, namespace: &str) -> Result<Opened, Error> {
+        Self::by_lists(client, namespace, Missing::IsMadeInMemory).await
     }
 
     /// Like [`existing_in`](Self::existing_in), with the result and the rights of
@@ -97,9 +108,11 @@ impl Cluster {
             keys::opaque_secrets(&client, namespace),
         )?;
         let listed = Some(secrets.as_slice());
-        let cluster = Self::with_keys(client, namespace, &config_maps, listed, missing).await?;
+        let (cluster, unwritten_keys) =
+            Self::with_keys(client, namespace, &config_maps, listed, missing).await?;
         Ok(Opened {
             cluster,
+            unwritten_keys,
             config_maps,
             records: secrets.into_iter().filter(is_record).collect(),
         })
@@ -111,20 +124,22 @@ impl Cluster {
         config_maps: &[DynamicObject],
         secrets: Option<&[Object]>,
         missing: Missing,
-    ) -> Result<Self, Error> {
+    ) -> Result<(Self, Vec<Object>), Error> {
         let id = find_id(config_maps, namespace)?;
-        let key = keys::own_key(&client, namespace, secrets, missing).await?;
-        let record_key = keys::record_key(&client, namespace, secrets, missing).await?;
+        let (key, unwritten) = keys::own_key(&client, namespace, secrets, missing).await?;
+        let (record_key, other) = keys::record_key(&client, namespace, secrets, missing).await?;
+        let unwritten_keys = unwritten.into_iter().chain(other).collect();
         let registry =
             NameRegistry::new(id.clone(), record_key.clone(), &entropy()?).in_namespace(namespace);
-        Ok(Self {
+        let cluster = Self {
             client,
             id,
             namespace: namespace.to_owned(),
             key: Arc::new(key),
             record_key,
             registry: Arc::new(registry),
-        })
+        };
+        Ok((cluster, unwritten_keys))
     }
 
     /// The cluster's ID.
@@ -168,6 +183,9 @@ impl Cluster {
 pub struct Opened {
     /// The cluster.
     pub cluster: Cluster,
+    /// The Secrets of the keys that the cluster does not have yet, if the keys were made in
+    /// memory.
+    pub unwritten_keys: Vec<Object>,
     /// All ConfigMaps.
     pub config_maps: Vec<DynamicObject>,
     /// The library's records of all peers.

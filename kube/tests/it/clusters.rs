@@ -106,8 +106,7 @@ pub async fn controllers(
     running: &mut JoinSet<()>,
 ) -> (Handle, Handle) {
     let cluster = Cluster::open(rome).await.unwrap();
-    let config = ConsumerConfig::new(cluster.id().clone());
-    let consumer = Consumer::new(config, Arc::new(OneKey(cluster.key())));
+    let consumer = consumer_of(&cluster);
     // Each side carries messages to the other one, whose handle is needed first.
     let to_provider = Later::default();
     let (controller, consumer) = Controller::builder(&cluster)
@@ -128,19 +127,29 @@ async fn provider(
     running: &mut JoinSet<()>,
 ) -> Handle {
     let cluster = Cluster::open(milan).await.unwrap();
-    let id = cluster.id().clone();
-    let provider = Provider::builder(id, endpoint.clone(), cluster.record_key())
-        .key(cluster.key())
-        .principals(cluster.principals())
-        .configure(|config| config.kubernetes_signer = true)
-        .build();
     let (controller, handle) = Controller::builder(&cluster)
-        .provider(provider)
+        .provider(provider_of(&cluster, endpoint))
         .transport(Link(consumer.clone()))
         .build();
     running.spawn(controller.run(pending()));
     handle.synchronized().await;
     handle
+}
+
+/// The consumer's side of a cluster.
+pub fn consumer_of(cluster: &Cluster) -> Consumer {
+    let config = ConsumerConfig::new(cluster.id().clone());
+    Consumer::new(config, Arc::new(OneKey(cluster.key())))
+}
+
+/// The provider's side of a cluster, with the cluster's own signer.
+pub fn provider_of(cluster: &Cluster, endpoint: &Endpoint) -> Provider {
+    let id = cluster.id().clone();
+    Provider::builder(id, endpoint.clone(), cluster.record_key())
+        .key(cluster.key())
+        .principals(cluster.principals())
+        .configure(|config| config.kubernetes_signer = true)
+        .build()
 }
 
 /// A link to a controller that is started later.

@@ -13,6 +13,7 @@
     reason = "a test stops at the first thing that goes wrong"
 )]
 
+mod administrator;
 mod applying;
 mod clusters;
 mod events;

@@ -38,6 +38,21 @@ async fn a_cluster_that_is_only_read_gets_no_keys() {
 }
 
 #[tokio::test]
+async fn a_trial_makes_the_missing_keys_in_memory() {
+    let server = FakeApiServer::with_liqo("milan");
+    let tried = Cluster::try_with_objects(server.client(), "liqo").await;
+    let unwritten = tried.unwrap().unwritten_keys.into_iter();
+    let unwritten: Vec<String> = unwritten.map(|secret| secret.id().name).collect();
+    assert_eq!(unwritten, ["authentication-keys", "liqo-auth-record-key"]);
+    assert!(names(&server, "secrets").is_empty());
+    let made = Cluster::open(server.client()).await.unwrap();
+    let tried = Cluster::try_with_objects(server.client(), "liqo").await;
+    let tried = tried.unwrap();
+    assert!(tried.unwritten_keys.is_empty());
+    assert_eq!(tried.cluster.key().public_key(), made.key().public_key());
+}
+
+#[tokio::test]
 async fn a_key_in_a_secret_of_another_type_is_used() {
     let (first, second) = (
         FakeApiServer::with_liqo("milan"),
