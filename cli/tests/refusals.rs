@@ -182,6 +182,13 @@ fn an_unreadable_object_is_not_taken_for_absent() {
 }
 
 #[test]
+fn only_a_consumer_replicates() {
+    let folder = Folder::with_homes();
+    let error = folder.refused("run --in-cluster --provider --replicate", "", 2);
+    assert!(error.contains("add --consumer"), "{error}");
+}
+
+#[test]
 fn the_compatible_policy_takes_harmless_forms_only() {
     let folder = Folder::with_homes();
     let tenant = folder.tenant();

@@ -8,6 +8,7 @@
 //! | [`Handle`] | gives the administrator's orders to a running controller |
 //! | [`Transport`] | carries messages to the peer; [`Link`] carries them to another controller |
 //! | [`RemoteCluster`] | carries messages through the peer's API server, as `liqoctl` does |
+//! | [`ControllerBuilder::replicate`] | carries slices and renewals to the providers, as Liqo's crd-replicator does |
 //! | [`resource`] | describes a kind of the library to kube-rs, for your own requests |
 //! | [`list`], [`get`], [`answered`] | read the objects that a tool needs for one command |
 //! | [`apply`] | sends one [`Effect`](liqo_auth::machine::Effect) to the API server |

@@ -1,5 +1,7 @@
 //! The watches of a cluster, as one stream of changes.
 
+use std::future::ready;
+
 use futures::{
     Stream, StreamExt,
     stream::{self, BoxStream},
@@ -32,6 +34,20 @@ pub(crate) fn follow(
     client: &Client,
     watches: impl IntoIterator<Item = Watch>,
 ) -> BoxStream<'static, (Watch, Change)> {
+    let changes = follow_with_failures(client, watches).filter_map(|(watch, change)| {
+        let change = change.inspect_err(|error| {
+            tracing::warn!(%watch, %error, "the watch failed and is tried again");
+        });
+        ready(change.ok().map(|change| (watch, change)))
+    });
+    changes.boxed()
+}
+
+/// Like [`follow`], with the failures.
+pub(crate) fn follow_with_failures(
+    client: &Client,
+    watches: impl IntoIterator<Item = Watch>,
+) -> BoxStream<'static, (Watch, watcher::Result<Change>)> {
     let streams = watches.into_iter().map(|watch| {
         let changes = follow_one(client, &watch);
         changes.map(move |change| (watch.clone(), change)).boxed()
@@ -48,7 +64,10 @@ struct Following {
     is_complete: bool,
 }
 
-fn follow_one(client: &Client, watch: &Watch) -> impl Stream<Item = Change> + Send + use<> {
+fn follow_one(
+    client: &Client,
+    watch: &Watch,
+) -> impl Stream<Item = watcher::Result<Change>> + Send + use<> {
     let api = object::api(client, watch.kind, watch.namespace.as_deref());
     let mut selected = watcher::Config::default();
     if !watch.labels.is_empty() {
@@ -75,20 +94,20 @@ impl Following {
     async fn take(
         &mut self,
         event: watcher::Result<watcher::Event<DynamicObject>>,
-    ) -> Option<Change> {
+    ) -> Option<watcher::Result<Change>> {
         let kind = self.watch.kind;
         match event {
             Ok(watcher::Event::Init) => self.listed.clear(),
             Ok(watcher::Event::InitApply(seen)) => self.listed.push(object::read(kind, seen)),
             Ok(watcher::Event::InitDone) => {
                 self.is_complete = true;
-                return Some(Change::Listed(core::mem::take(&mut self.listed)));
+                return Some(Ok(Change::Listed(core::mem::take(&mut self.listed))));
             }
             Ok(watcher::Event::Apply(seen)) => {
-                return Some(Change::Seen(Box::new(object::read(kind, seen))));
+                return Some(Ok(Change::Seen(Box::new(object::read(kind, seen)))));
             }
             Ok(watcher::Event::Delete(seen)) => {
-                return Some(Change::Left(object::read(kind, seen).id()));
+                return Some(Ok(Change::Left(object::read(kind, seen).id())));
             }
             Err(watcher::Error::InitialListFailed(kube::Error::Api(status)))
                 if status.is_not_found()
@@ -97,11 +116,9 @@ impl Following {
             {
                 tracing::info!(watch = %self.watch, "the cluster has no such resource");
                 self.is_complete = true;
-                return Some(Change::Listed(Vec::new()));
+                return Some(Ok(Change::Listed(Vec::new())));
             }
-            Err(error) => {
-                tracing::warn!(watch = %self.watch, %error, "the watch failed and is tried again");
-            }
+            Err(error) => return Some(Err(error)),
         }
         None
     }

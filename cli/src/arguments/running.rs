@@ -10,6 +10,10 @@ use tracing_subscriber::filter::EnvFilter;
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) sides: Sides,
+    /// Replicate slices and renewals to the providers, as Liqo's crd-replicator does;
+    /// for clusters without it
+    #[arg(long)]
+    pub(crate) replicate: bool,
     /// Where to answer /healthz, /readyz and /metrics
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
@@ -60,6 +64,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   liqo-auth run --kubeconfig provider.kubeconfig --provider
   liqo-auth run --in-cluster --listen 0.0.0.0:8080
+  liqo-auth run --kubeconfig consumer.kubeconfig --consumer --replicate
   liqo-auth run --in-cluster --webhook 0.0.0.0:8443 \\
       --webhook-tls-cert /tls/tls.crt --webhook-tls-key /tls/tls.key
 

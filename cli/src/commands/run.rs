@@ -27,12 +27,17 @@ use crate::{
     arguments::{Run, WebhookOptions},
     consumer_side::consumer_with,
     context::Context,
-    failure::Result,
-    home::{Home, Use},
+    failure::{Failure, Result},
+    home::{Home, Use, with_user_agent},
     provider_side::provider_with,
 };
 
 pub(super) fn run(context: &Context, arguments: &Run) -> Result<()> {
+    if arguments.replicate && !arguments.sides.has_consumer() {
+        return Err(Failure::usage(
+            "--replicate is for the consumer's side: add --consumer, or leave out --provider",
+        ));
+    }
     log(&arguments.log);
     let mut home = Home::open(&context.site()?, Use::Write)?;
     // The controllers list what they need themselves.
@@ -65,6 +70,9 @@ fn controller(
     }
     if arguments.sides.has_consumer() {
         builder = builder.consumer(consumer_with(home, &home.settings, &context.policy)?);
+    }
+    if arguments.replicate {
+        builder = builder.replicate(|config| Client::try_from(with_user_agent(config)));
     }
     Ok(builder.build())
 }

@@ -46,13 +46,16 @@ impl Endpoint {
     }
 }
 
-/// What a client needs, from a kubeconfig or from the cluster itself. The API server's
-/// audit log names the program.
+/// What a client needs, from a kubeconfig or from the cluster itself.
 pub(super) async fn config(connection: &Connection) -> Result<Config> {
-    let mut config = access(connection).await?;
+    Ok(with_user_agent(access(connection).await?))
+}
+
+/// The same with the name of this program, which the API server's audit log shows.
+pub(crate) fn with_user_agent(mut config: Config) -> Config {
     let program = HeaderValue::from_static(concat!("liqo-auth/", env!("CARGO_PKG_VERSION")));
     config.headers.push((USER_AGENT, program));
-    Ok(config)
+    config
 }
 
 async fn access(connection: &Connection) -> Result<Config> {

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Counts {
     /// Looks at one side of a peer.
     pub looks: u64,
-    /// Effects that the API server has applied.
+    /// Effects that an API server has applied: this cluster's, or a provider's to which the
+    /// controller replicates.
     pub effects: u64,
     /// Effects that met a newer version, a taken name or a missing object.
     pub conflicts: u64,
-    /// Looks that failed.
+    /// Looks and replications that failed.
     pub failures: u64,
     /// Messages that the transport has delivered.
     pub deliveries: u64,

@@ -2,6 +2,7 @@ mod counts;
 mod events;
 mod handle;
 mod peer;
+mod replication;
 mod shared;
 
 use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
@@ -13,7 +14,10 @@ use futures::{
     pin_mut, select_biased,
     stream::{FuturesUnordered, select},
 };
-use kube::runtime::scheduler::{ScheduleRequest, scheduler};
+use kube::{
+    Client, Config,
+    runtime::scheduler::{ScheduleRequest, scheduler},
+};
 use liqo_auth::{
     Consumer, Provider,
     machine::{Message, Mirror, Watch},
@@ -25,6 +29,7 @@ pub use self::{counts::Counts, handle::Handle};
 
 use self::{
     events::Events,
+    replication::Replications,
     shared::{Choices, Shared, Sides},
 };
 use crate::{Clock, Cluster, Transport, watching};
@@ -83,12 +88,14 @@ impl Controller {
                 clock: Clock::default(),
                 poll: TEN_SECONDS,
                 events: None,
+                connect: None,
             },
         }
     }
 
     /// Runs until `stop` is ready. Then the present looks and deliveries are completed,
-    /// and no new ones begin.
+    /// and no new ones begin. A replication stops at once: another run continues from the
+    /// objects that exist.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { shared, asked } = self;
         let _orders = Orders(shared.clone());
@@ -101,6 +108,7 @@ impl Controller {
         pin_mut!(queue, stop);
         let mut busy: BTreeSet<ClusterId> = BTreeSet::new();
         let mut working: FuturesUnordered<BoxFuture<'static, Done>> = FuturesUnordered::new();
+        let mut replications = Replications::new(&shared);
         loop {
             let has_room = busy.len() < MOST_AT_ONCE;
             let mut next = queue
@@ -124,10 +132,15 @@ impl Controller {
                     // So a delivery does not keep its peer busy.
                     if let Some(outbox) = outbox {
                         busy.remove(&peer);
+                        replications.look(&peer);
                         if !outbox.is_empty() {
                             working.push(shared.clone().deliver(peer, outbox).boxed());
                         }
                     }
+                }
+                ended = replications.running.next() => {
+                    let Some(peer) = ended else { continue };
+                    replications.ended(&peer);
                 }
                 peer = next.next() => {
                     let Some(peer) = peer else { break };
@@ -190,6 +203,40 @@ impl ControllerBuilder {
     #[must_use]
     pub fn publish_events(mut self) -> Self {
         self.choices.events = Some(Events::new(self.cluster.client.clone()));
+        self
+    }
+
+    /// Replicates the consumer's resource slices and Renews to the providers, and their
+    /// statuses back, as Liqo's crd-replicator does. Use it where Liqo's does not run. Both
+    /// at once do no harm: they write the same.
+    ///
+    /// The replication uses the kubeconfig that the consumer's side has verified and
+    /// stored. `connect` makes a client from it, such as `kube::Client::try_from`. With
+    /// `connect`, a program can set headers or timeouts. An AWS access key is not supported.
+    /// Without a consumer's side, this call changes nothing.
+    ///
+    /// # Rights
+    /// At the provider, those of Liqo's ClusterRole `liqo-remote-controlplane` in the tenant
+    /// namespace. At the consumer, no further ones.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use liqo_auth::Consumer;
+    /// use liqo_auth_kube::{Cluster, Controller, Handle};
+    ///
+    /// fn replicating(cluster: &Cluster, consumer: Consumer) -> (Controller, Handle) {
+    ///     Controller::builder(cluster)
+    ///         .consumer(consumer)
+    ///         .replicate(|config| kube::Client::try_from(config))
+    ///         .build()
+    /// }
+    /// ```
+    #[must_use]
+    pub fn replicate(
+        mut self,
+        connect: impl Fn(Config) -> Result<Client, kube::Error> + Send + Sync + 'static,
+    ) -> Self {
+        self.choices.connect = Some(Arc::new(connect));
         self
     }
 

@@ -15,7 +15,7 @@ use super::{
 use crate::{Applied, Error, apply, error::with_sources, object};
 
 /// The result of carrying out the effects of a step.
-enum Carried {
+pub(super) enum Carried {
     /// All effects are applied, and the mirror shows them.
     Shown,
     /// All effects are applied. A watch will show them.
@@ -160,7 +160,7 @@ impl Shared {
     /// Applies the effects of a step in their order, up to the first conflict with
     /// another writer. The decisions of the step are logged once all effects are
     /// applied.
-    async fn carry_out(&self, peer: &ClusterId, step: &Step) -> Result<Carried, Error> {
+    pub(super) async fn carry_out(&self, peer: &ClusterId, step: &Step) -> Result<Carried, Error> {
         let mut carried = Carried::Shown;
         for effect in &step.effects {
             tracing::debug!(%peer, object = %effect.id(), "applies an effect");
@@ -306,7 +306,7 @@ impl Shared {
     }
 
     /// The name of the peer's tenant namespace, which contains the peer's events.
-    fn tenant_namespace(&self, peer: &ClusterId) -> String {
+    pub(super) fn tenant_namespace(&self, peer: &ClusterId) -> String {
         let mirror = self.mirror();
         match mirror.view(peer) {
             Ok(view) => events::tenant_namespace(&view),
@@ -345,7 +345,7 @@ const FAILED: &str = "Failed";
 const UNSETTLED: &str = "Unsettled";
 /// More looks in a row than any exchange needs.
 const MOST_LOOKS: usize = 32;
-const MOST_ATTEMPTS: u32 = 8;
+pub(super) const MOST_ATTEMPTS: u32 = 8;
 /// Usually long enough for a watch to show another writer's change.
-const SHORTLY: Duration = Duration::from_millis(50);
-const ONE_SECOND: Duration = Duration::from_secs(1);
+pub(super) const SHORTLY: Duration = Duration::from_millis(50);
+pub(super) const ONE_SECOND: Duration = Duration::from_secs(1);

@@ -10,7 +10,7 @@ use std::{
 };
 
 use futures::channel::{mpsc, oneshot};
-use kube::Client;
+use kube::{Client, Config};
 use liqo_auth::{
     Consumer, Provider,
     error::Error as LibraryError,
@@ -44,7 +44,11 @@ pub(super) struct Choices {
     pub(super) clock: Clock,
     pub(super) poll: Duration,
     pub(super) events: Option<Events>,
+    pub(super) connect: Option<Connect>,
 }
+
+/// Makes the client of a provider from the configuration of a kubeconfig.
+pub(super) type Connect = Arc<dyn Fn(Config) -> Result<Client, kube::Error> + Send + Sync>;
 
 pub(crate) struct Shared {
     pub(crate) client: Client,
@@ -54,6 +58,8 @@ pub(crate) struct Shared {
     pub(super) clock: Clock,
     pub(super) poll: Duration,
     pub(super) events: Option<Events>,
+    /// Set if slices and renewals are replicated to the providers.
+    pub(super) connect: Option<Connect>,
     mirror: Mutex<Mirror>,
     orders: Mutex<BTreeMap<ClusterId, VecDeque<Order>>>,
     records: Mutex<BTreeMap<ClusterId, Record>>,
@@ -140,6 +146,7 @@ impl Shared {
             clock,
             poll,
             events,
+            connect,
         } = choices;
         Self {
             client: cluster.client,
@@ -149,6 +156,7 @@ impl Shared {
             clock,
             poll,
             events,
+            connect,
             mirror: Mutex::new(mirror),
             orders: Mutex::default(),
             records: Mutex::default(),

@@ -28,6 +28,7 @@ mod opening;
 mod real_clusters;
 mod real_liqo;
 mod remote_cluster;
+mod replicating;
 mod requests;
 mod settings;
 mod silent_servers;

@@ -29,7 +29,8 @@ impl Rule {
         roles.flat_map(|role| Self::of_role(&role)).collect()
     }
 
-    fn of_role(role: &Value) -> Vec<Self> {
+    /// The rules of a Role or a ClusterRole.
+    pub fn of_role(role: &Value) -> Vec<Self> {
         let namespace = match role["kind"].as_str().unwrap() {
             "Role" => role["metadata"]["namespace"].as_str().unwrap(),
             "ClusterRole" => "",
