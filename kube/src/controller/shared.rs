@@ -19,8 +19,8 @@ use liqo_auth::{
 };
 use tokio::sync::watch;
 
-use super::{counts::Counters, events::Events};
-use crate::{Clock, Cluster, Error, Transport, watching::Change};
+use super::{counts::Counters, events::Events, offloading::Offloading};
+use crate::{Clock, Cluster, Error, LimitsEnforcement, Transport, watching::Change};
 
 /// The sides that a controller runs.
 #[derive(Clone, Default)]
@@ -44,6 +44,7 @@ pub(super) struct Choices {
     pub(super) clock: Clock,
     pub(super) poll: Duration,
     pub(super) events: Option<Events>,
+    pub(super) offloading: Option<LimitsEnforcement>,
 }
 
 pub(crate) struct Shared {
@@ -54,6 +55,7 @@ pub(crate) struct Shared {
     pub(super) clock: Clock,
     pub(super) poll: Duration,
     pub(super) events: Option<Events>,
+    pub(super) offloading: Option<Offloading>,
     mirror: Mutex<Mirror>,
     orders: Mutex<BTreeMap<ClusterId, VecDeque<Order>>>,
     records: Mutex<BTreeMap<ClusterId, Record>>,
@@ -140,7 +142,9 @@ impl Shared {
             clock,
             poll,
             events,
+            offloading,
         } = choices;
+        let offloading = offloading.map(|enforcement| Offloading::of(&sides, enforcement));
         Self {
             client: cluster.client,
             own: cluster.id,
@@ -149,6 +153,7 @@ impl Shared {
             clock,
             poll,
             events,
+            offloading,
             mirror: Mutex::new(mirror),
             orders: Mutex::default(),
             records: Mutex::default(),
@@ -219,7 +224,7 @@ impl Shared {
         *self.synchronized.borrow()
     }
 
-    fn others(&self, peers: impl IntoIterator<Item = ClusterId>) -> Vec<ClusterId> {
+    pub(super) fn others(&self, peers: impl IntoIterator<Item = ClusterId>) -> Vec<ClusterId> {
         let peers = peers.into_iter();
         peers.filter(|peer| *peer != self.own).collect()
     }

@@ -99,7 +99,7 @@ async fn reads_settings(server: &FakeApiServer) {
 }
 
 /// The rights of one side, with those of both.
-fn of(file: &str) -> Vec<Rule> {
+pub fn of(file: &str) -> Vec<Rule> {
     let rules = [Rule::of_manifest("both.yaml"), Rule::of_manifest(file)].concat();
     // Events are no resource of this server; `events` tests them.
     rules
