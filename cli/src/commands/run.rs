@@ -66,6 +66,9 @@ fn controller(
     if arguments.sides.has_consumer() {
         builder = builder.consumer(consumer_with(home, &home.settings, &context.policy)?);
     }
+    if let Some(enforcement) = arguments.offloading.enforcement() {
+        builder = builder.offloading(enforcement);
+    }
     Ok(builder.build())
 }
 
