@@ -45,7 +45,7 @@ use legacy::duration;
 pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};
 pub(crate) use pages::command;
 pub(crate) use rotate::{Rotate, RotateKey};
-pub(crate) use running::{Run, Sides, WebhookOptions};
+pub(crate) use running::{Rbac, Run, WebhookOptions};
 pub(crate) use set::Set;
 pub(crate) use sites::{LocalSite, RemoteSite};
 pub(crate) use slices::{CreateResourceSlice, DeleteResourceSlice};
@@ -226,7 +226,7 @@ pub(crate) enum Command {
     #[command(after_help = running::EXAMPLES)]
     Run(Box<Run>),
     /// Print the least rights that the controllers need, for `kubectl apply -f -`
-    Rbac(Sides),
+    Rbac(Rbac),
     /// Speak the shared-token protocol of Liqo 0.2 to 0.10
     #[command(subcommand)]
     Legacy(Legacy),

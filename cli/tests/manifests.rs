@@ -23,6 +23,33 @@ fn homes() -> Folder {
 }
 
 #[test]
+fn the_rights_for_offloading_are_printed_on_request() {
+    let folder = Folder::new();
+    for (arguments, nodes, quotas) in [
+        ("rbac", false, false),
+        ("rbac --offloading", true, true),
+        ("rbac --consumer --offloading", true, false),
+        ("rbac --provider --offloading", false, true),
+    ] {
+        let printed = folder.ok(arguments);
+        let has = |resource: &str| printed.contains(&format!("resources: [{resource}]\n"));
+        assert_eq!(
+            (has("virtualnodes"), has("quotas")),
+            (nodes, quotas),
+            "{arguments}"
+        );
+        // Each document is one object.
+        let roles = printed.matches("\nkind: ClusterRole\n").count();
+        let bindings = printed.matches("\nkind: ClusterRoleBinding\n").count();
+        assert_eq!(roles, bindings, "{arguments}");
+        let kinds = printed.matches("\nkind: ").count();
+        assert_eq!(printed.split("---\n").count(), kinds, "{arguments}");
+    }
+    let error = folder.refused("run --default-limits-enforcement Hard", "", 2);
+    assert!(error.contains("--offloading"), "{error}");
+}
+
+#[test]
 fn no_manifest_has_anything_of_its_home() {
     let folder = homes();
     folder.ok("authenticate --home cl-consumer --remote-home cl-provider");

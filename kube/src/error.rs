@@ -58,6 +58,21 @@ pub enum Error {
         /// The transport's error.
         source: BoxError,
     },
+    /// A VirtualNode or a Quota that is wanted for a slice has another controller.
+    #[error(
+        "{object} belongs to {controller}, so that nothing is made for the slice; delete it, or give the slice another name"
+    )]
+    Controlled {
+        /// The VirtualNode or the Quota: its kind, namespace and name.
+        object: String,
+        /// The kind and the name of its controller.
+        controller: String,
+    },
+    /// The cluster does not serve the kind that accepted slices need for offloading.
+    #[error(
+        "the cluster does not serve {0} of offloading.liqo.io/v1beta1, which an accepted slice needs; install Liqo with its resource definitions, or run without offloading"
+    )]
+    NoOffloading(&'static str),
     /// The API server did not answer in time.
     #[error("the API server has not answered within {seconds} s: {request}")]
     TimedOut {

@@ -11,6 +11,7 @@
 //! | [`ControllerBuilder::replicate`] | carries slices and renewals to the providers, as Liqo's crd-replicator does |
 //! | [`resource`] | describes a kind of the library to kube-rs, for your own requests |
 //! | [`list`], [`get`], [`answered`] | read the objects that a tool needs for one command |
+//! | [`LimitsEnforcement`] | how strict the Quotas are that a controller makes for offloading |
 //! | [`apply`] | sends one [`Effect`](liqo_auth::machine::Effect) to the API server |
 //!
 //! The library decides, and this crate does the I/O. Watches feed a
@@ -33,6 +34,7 @@ mod controller;
 mod error;
 mod live;
 mod object;
+mod offloading;
 mod transport;
 mod watching;
 
@@ -43,6 +45,7 @@ pub use controller::{Controller, ControllerBuilder, Counts, Handle};
 pub use error::Error;
 pub use live::{answered, follow, list};
 pub use object::{get, resource};
+pub use offloading::LimitsEnforcement;
 pub use transport::{Link, RemoteCluster, Transport};
 
 /// The README's example, compiled.

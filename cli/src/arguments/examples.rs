@@ -208,7 +208,7 @@ Examples:
     ("audit show", super::audit::EXAMPLES),
     ("rbac", "\
 Examples:
-  liqo-auth rbac --provider | kubectl apply -f -"),
+  liqo-auth rbac --provider --offloading | kubectl apply -f -"),
     ("legacy", LEGACY),
     ("legacy get", LEGACY),
     ("legacy get token", LEGACY),

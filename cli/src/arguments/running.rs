@@ -2,7 +2,8 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use liqo_auth_kube::LimitsEnforcement;
 use tracing_subscriber::filter::EnvFilter;
 
 /// Runs the controllers of a cluster.
@@ -18,10 +19,76 @@ pub(crate) struct Run {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
     #[command(flatten)]
+    pub(crate) offloading: OffloadingOptions,
+    #[command(flatten)]
     pub(crate) webhook: WebhookOptions,
     /// What to log: a level, or one for each target, as RUST_LOG has it
     #[arg(long, value_name = "FILTER", default_value = "info", env = "RUST_LOG")]
     pub(crate) log: EnvFilter,
+}
+
+/// The objects that Liqo's offloading needs.
+#[derive(Debug, Args)]
+pub(crate) struct OffloadingOptions {
+    /// Make VirtualNodes and Quotas from accepted slices, where Liqo's own authentication
+    /// module is switched off
+    #[arg(long)]
+    offloading: bool,
+    /// How strictly the Quotas are enforced on the pods that peers offload
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LEVEL",
+        default_value_t,
+        requires = "offloading"
+    )]
+    default_limits_enforcement: EnforcementName,
+}
+
+impl OffloadingOptions {
+    /// The enforcement of the Quotas; `None` without offloading.
+    pub(crate) fn enforcement(&self) -> Option<LimitsEnforcement> {
+        self.offloading
+            .then(|| self.default_limits_enforcement.into())
+    }
+}
+
+/// The enforcements by Liqo's names.
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+enum EnforcementName {
+    /// The pods need neither limits nor requests
+    #[default]
+    #[value(name = "None")]
+    None,
+    /// The pods need requests
+    #[value(name = "Soft")]
+    Soft,
+    /// The pods need limits and equal requests
+    #[value(name = "Hard")]
+    Hard,
+}
+
+impl From<EnforcementName> for LimitsEnforcement {
+    fn from(name: EnforcementName) -> Self {
+        match name {
+            EnforcementName::None => Self::None,
+            EnforcementName::Soft => Self::Soft,
+            EnforcementName::Hard => Self::Hard,
+        }
+    }
+}
+
+/// The sides whose rights are printed, and what else they do.
+#[derive(Debug, Args)]
+pub(crate) struct Rbac {
+    #[command(flatten)]
+    pub(crate) sides: Sides,
+    /// Include the rights that `run --offloading` needs
+    #[arg(long)]
+    pub(crate) offloading: bool,
+    /// Include the rights that `run --replicate` needs
+    #[arg(long)]
+    pub(crate) replicate: bool,
 }
 
 /// The admission webhook beside the controllers.
@@ -65,6 +132,7 @@ Examples:
   liqo-auth run --kubeconfig provider.kubeconfig --provider
   liqo-auth run --in-cluster --listen 0.0.0.0:8080
   liqo-auth run --kubeconfig consumer.kubeconfig --consumer --replicate
+  liqo-auth run --in-cluster --offloading --default-limits-enforcement Hard
   liqo-auth run --in-cluster --webhook 0.0.0.0:8443 \\
       --webhook-tls-cert /tls/tls.crt --webhook-tls-key /tls/tls.key
 

@@ -138,7 +138,7 @@ fn carry_out(context: &Context, command: Command) -> Result<()> {
         Command::SignAgain(command) => sign_again::run(context, &command),
         Command::Replicate(arguments) => replicate::run(context, &arguments),
         Command::Run(arguments) => run::run(context, &arguments),
-        Command::Rbac(sides) => rbac::run(context, &sides),
+        Command::Rbac(arguments) => rbac::run(context, &arguments),
         Command::Legacy(command) => legacy::run(context, command),
         Command::Version(arguments) => version::run(context, &arguments),
         Command::Man { dir } => manual::run(context, dir.as_deref()),

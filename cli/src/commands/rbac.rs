@@ -1,14 +1,17 @@
 //! `rbac`: the least rights of the controllers.
 
-use crate::{arguments::Sides, context::Context, failure::Result};
+use crate::{arguments::Rbac, context::Context, failure::Result};
 
-pub(super) fn run(context: &Context, sides: &Sides) -> Result<()> {
+pub(super) fn run(context: &Context, arguments: &Rbac) -> Result<()> {
     let mut manifests = vec![BOTH];
-    if sides.has_provider() {
+    if arguments.sides.has_provider() {
         manifests.push(PROVIDER);
+        manifests.extend(arguments.offloading.then_some(OFFLOADING_PROVIDER));
     }
-    if sides.has_consumer() {
+    if arguments.sides.has_consumer() {
         manifests.push(CONSUMER);
+        manifests.extend(arguments.offloading.then_some(OFFLOADING_CONSUMER));
+        manifests.extend(arguments.replicate.then_some(REPLICATOR_CONSUMER));
     }
     context.printer.result(&manifests.join("---\n"))
 }
@@ -17,3 +20,9 @@ pub(super) fn run(context: &Context, sides: &Sides) -> Result<()> {
 const BOTH: &str = include_str!("../../../deploy/chart/rbac/both.yaml");
 const PROVIDER: &str = include_str!("../../../deploy/chart/rbac/provider.yaml");
 const CONSUMER: &str = include_str!("../../../deploy/chart/rbac/consumer.yaml");
+const OFFLOADING_PROVIDER: &str =
+    include_str!("../../../deploy/chart/rbac/offloading/provider.yaml");
+const OFFLOADING_CONSUMER: &str =
+    include_str!("../../../deploy/chart/rbac/offloading/consumer.yaml");
+const REPLICATOR_CONSUMER: &str =
+    include_str!("../../../deploy/chart/rbac/replicator/consumer.yaml");

@@ -74,6 +74,9 @@ fn controller(
     if arguments.replicate {
         builder = builder.replicate(|config| Client::try_from(with_user_agent(config)));
     }
+    if let Some(enforcement) = arguments.offloading.enforcement() {
+        builder = builder.offloading(enforcement);
+    }
     Ok(builder.build())
 }
 

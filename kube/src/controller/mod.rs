@@ -1,6 +1,7 @@
 mod counts;
 mod events;
 mod handle;
+mod offloading;
 mod peer;
 mod replication;
 mod shared;
@@ -32,7 +33,7 @@ use self::{
     replication::Replications,
     shared::{Choices, Shared, Sides},
 };
-use crate::{Clock, Cluster, Transport, watching};
+use crate::{Clock, Cluster, LimitsEnforcement, Transport, watching};
 
 /// Runs the provider's side of a cluster, the consumer's side, or both, for all peers.
 ///
@@ -89,6 +90,7 @@ impl Controller {
                 poll: TEN_SECONDS,
                 events: None,
                 connect: None,
+                offloading: None,
             },
         }
     }
@@ -101,6 +103,7 @@ impl Controller {
         let _orders = Orders(shared.clone());
         let watches: Vec<Watch> = shared.mirror().watches().cloned().collect();
         let mut changes = watching::follow(&shared.client, watches).fuse();
+        let mut made = shared.follow_made().fuse();
         let (later, scheduled) = mpsc::unbounded();
         let requests = select(asked.map(|peer| request(peer, Duration::ZERO)), scheduled);
         let queue = scheduler(requests);
@@ -120,6 +123,12 @@ impl Controller {
                 change = changes.next() => {
                     let Some((watch, change)) = change else { break };
                     for peer in shared.take(&watch, change) {
+                        let _ = later.unbounded_send(request(peer, Duration::ZERO));
+                    }
+                }
+                change = made.next() => {
+                    let Some((kind, change)) = change else { continue };
+                    for peer in shared.take_made(kind, change) {
                         let _ = later.unbounded_send(request(peer, Duration::ZERO));
                     }
                 }
@@ -217,7 +226,7 @@ impl ControllerBuilder {
     ///
     /// # Rights
     /// At the provider, those of Liqo's ClusterRole `liqo-remote-controlplane` in the tenant
-    /// namespace. At the consumer, no further ones.
+    /// namespace. At the consumer, to patch the statuses of slices and Renews.
     ///
     /// # Examples
     /// ```no_run
@@ -237,6 +246,20 @@ impl ControllerBuilder {
         connect: impl Fn(Config) -> Result<Client, kube::Error> + Send + Sync + 'static,
     ) -> Self {
         self.choices.connect = Some(Arc::new(connect));
+        self
+    }
+
+    /// Makes the objects that Liqo's offloading needs from accepted slices: a VirtualNode
+    /// at the consumer, and a Quota at the provider, with this enforcement of its limits.
+    /// Liqo makes them itself while its own authentication module runs. Without this call,
+    /// the controller makes none.
+    ///
+    /// The controller needs the rights to `create`, `get`, `list`, `update` and `watch`
+    /// these objects. If the cluster does not serve them, the authentication goes on, and a
+    /// warning says what is missing.
+    #[must_use]
+    pub fn offloading(mut self, enforcement: LimitsEnforcement) -> Self {
+        self.choices.offloading = Some(enforcement);
         self
     }
 

@@ -83,6 +83,8 @@ impl Shared {
                 }
             }
         }
+        let offloading = self.offload(&peer, &mut reports).await;
+        retry = retry.into_iter().chain(offloading).min();
         let (retry, in_a_row) = self.record(&peer, |record| {
             (record.looks.count(retry), record.looks.in_a_row())
         });
@@ -341,7 +343,7 @@ fn is_answered_outside(awaited: &Awaited) -> bool {
 // The reasons of log messages and of Kubernetes events.
 const REFUSED: &str = "Refused";
 const NOTICE: &str = "Notice";
-const FAILED: &str = "Failed";
+pub(super) const FAILED: &str = "Failed";
 const UNSETTLED: &str = "Unsettled";
 /// More looks in a row than any exchange needs.
 const MOST_LOOKS: usize = 32;

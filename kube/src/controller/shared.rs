@@ -19,8 +19,8 @@ use liqo_auth::{
 };
 use tokio::sync::watch;
 
-use super::{counts::Counters, events::Events};
-use crate::{Clock, Cluster, Error, Transport, watching::Change};
+use super::{counts::Counters, events::Events, offloading::Offloading};
+use crate::{Clock, Cluster, Error, LimitsEnforcement, Transport, watching::Change};
 
 /// The sides that a controller runs.
 #[derive(Clone, Default)]
@@ -45,6 +45,7 @@ pub(super) struct Choices {
     pub(super) poll: Duration,
     pub(super) events: Option<Events>,
     pub(super) connect: Option<Connect>,
+    pub(super) offloading: Option<LimitsEnforcement>,
 }
 
 /// Makes the client of a provider from the configuration of a kubeconfig.
@@ -60,6 +61,7 @@ pub(crate) struct Shared {
     pub(super) events: Option<Events>,
     /// Set if slices and renewals are replicated to the providers.
     pub(super) connect: Option<Connect>,
+    pub(super) offloading: Option<Offloading>,
     mirror: Mutex<Mirror>,
     orders: Mutex<BTreeMap<ClusterId, VecDeque<Order>>>,
     records: Mutex<BTreeMap<ClusterId, Record>>,
@@ -147,7 +149,9 @@ impl Shared {
             poll,
             events,
             connect,
+            offloading,
         } = choices;
+        let offloading = offloading.map(|enforcement| Offloading::of(&sides, enforcement));
         Self {
             client: cluster.client,
             own: cluster.id,
@@ -157,6 +161,7 @@ impl Shared {
             poll,
             events,
             connect,
+            offloading,
             mirror: Mutex::new(mirror),
             orders: Mutex::default(),
             records: Mutex::default(),
@@ -227,7 +232,7 @@ impl Shared {
         *self.synchronized.borrow()
     }
 
-    fn others(&self, peers: impl IntoIterator<Item = ClusterId>) -> Vec<ClusterId> {
+    pub(super) fn others(&self, peers: impl IntoIterator<Item = ClusterId>) -> Vec<ClusterId> {
         let peers = peers.into_iter();
         peers.filter(|peer| *peer != self.own).collect()
     }

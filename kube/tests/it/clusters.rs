@@ -12,11 +12,14 @@ use liqo_auth::{
     model::{ClusterId, Object, Timestamp},
     provider::{Endpoint, Provider},
 };
-use liqo_auth_kube::{Cluster, Controller, Handle, Link};
+use liqo_auth_kube::{Cluster, Controller, ControllerBuilder, Handle, Link};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::fake::FakeApiServer;
+
+/// Configures a controller.
+pub type Configure = fn(ControllerBuilder) -> ControllerBuilder;
 
 /// A consumer `rome` and a provider `milan`.
 pub struct Clusters {
@@ -38,10 +41,20 @@ impl Clusters {
     }
 
     pub async fn start_on(rome: FakeApiServer, milan: FakeApiServer) -> Self {
+        Self::start_with(rome, milan, |builder| builder).await
+    }
+
+    /// Both controllers are configured in this way.
+    pub async fn start_with(
+        rome: FakeApiServer,
+        milan: FakeApiServer,
+        configure: Configure,
+    ) -> Self {
         let mut running = JoinSet::new();
         let endpoint = signer(&milan, &mut running);
+        let (at_rome, at_milan) = (rome.client(), milan.client());
         let (consumer, provider) =
-            controllers(rome.client(), milan.client(), &endpoint, &mut running).await;
+            controllers_with(at_rome, at_milan, &endpoint, &mut running, configure).await;
         Self {
             rome,
             milan,
@@ -55,7 +68,8 @@ impl Clusters {
     /// One more controller at the provider.
     pub async fn another_provider(&mut self) -> Handle {
         let milan = self.milan.client();
-        provider(milan, &self.endpoint, &self.consumer, &mut self.running).await
+        let consumer = &self.consumer;
+        provider(milan, &self.endpoint, consumer, &mut self.running, |it| it).await
     }
 
     /// Waits until both sides have authenticated the other.
@@ -105,16 +119,26 @@ pub async fn controllers(
     endpoint: &Endpoint,
     running: &mut JoinSet<()>,
 ) -> (Handle, Handle) {
+    controllers_with(rome, milan, endpoint, running, |builder| builder).await
+}
+
+async fn controllers_with(
+    rome: Client,
+    milan: Client,
+    endpoint: &Endpoint,
+    running: &mut JoinSet<()>,
+    configure: Configure,
+) -> (Handle, Handle) {
     let cluster = Cluster::open(rome).await.unwrap();
     let consumer = consumer_of(&cluster);
     // Each side carries messages to the other one, whose handle is needed first.
     let to_provider = Later::default();
-    let (controller, consumer) = Controller::builder(&cluster)
+    let builder = Controller::builder(&cluster)
         .consumer(consumer)
-        .transport(to_provider.clone())
-        .build();
+        .transport(to_provider.clone());
+    let (controller, consumer) = configure(builder).build();
     running.spawn(controller.run(pending()));
-    let provider = provider(milan, endpoint, &consumer, running).await;
+    let provider = provider(milan, endpoint, &consumer, running, configure).await;
     to_provider.set(&provider);
     consumer.synchronized().await;
     (consumer, provider)
@@ -125,12 +149,13 @@ async fn provider(
     endpoint: &Endpoint,
     consumer: &Handle,
     running: &mut JoinSet<()>,
+    configure: Configure,
 ) -> Handle {
     let cluster = Cluster::open(milan).await.unwrap();
-    let (controller, handle) = Controller::builder(&cluster)
+    let builder = Controller::builder(&cluster)
         .provider(provider_of(&cluster, endpoint))
-        .transport(Link(consumer.clone()))
-        .build();
+        .transport(Link(consumer.clone()));
+    let (controller, handle) = configure(builder).build();
     running.spawn(controller.run(pending()));
     handle.synchronized().await;
     handle

@@ -178,6 +178,12 @@ pub fn of(file: &str) -> Vec<Rule> {
         .collect()
 }
 
+/// The rights of one side that also offloads or replicates.
+pub fn with(further: &str, file: &str) -> Vec<Rule> {
+    let rules = Rule::of_manifest(&format!("{further}/{file}"));
+    [of(file), rules].concat()
+}
+
 /// Each rule, with all others.
 fn without_each(file: &str) -> impl Iterator<Item = (Rule, Vec<Rule>)> {
     let all = of(file);

@@ -24,6 +24,7 @@ mod least_rights;
 mod life;
 mod login;
 mod many;
+mod offloading;
 mod opening;
 mod real_clusters;
 mod real_liqo;

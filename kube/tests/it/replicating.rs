@@ -36,7 +36,8 @@ use crate::{
 
 #[tokio::test]
 async fn slices_and_renewals_go_to_the_provider_and_their_statuses_come_back() {
-    let rome = FakeApiServer::with_liqo("rome").with_rights(least_rights::of("consumer.yaml"));
+    let rights = least_rights::with("replicator", "consumer.yaml");
+    let rome = FakeApiServer::with_liqo("rome").with_rights(rights);
     let clusters = authenticated(rome, FakeApiServer::with_liqo("milan")).await;
     let at_milan = as_rome(&clusters.milan);
     let replicator = Replicator::start(&clusters, at_milan.client()).await;

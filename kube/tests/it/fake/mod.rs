@@ -199,6 +199,13 @@ impl FakeApiServer {
         self.change(|store| store.patch(&target, json!({ "status": status })))
     }
 
+    /// Replaces an object as an administrator would.
+    pub fn replace(&self, object: &Value) {
+        let target = Target::of(object);
+        self.change(|store| store.replace(&target, object.clone()))
+            .unwrap();
+    }
+
     /// Deletes an object as an administrator would.
     pub fn delete(&self, object: &Value) {
         let target = Target::of(object);

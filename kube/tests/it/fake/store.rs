@@ -389,7 +389,7 @@ fn merge(target: &mut Value, patch: Value) {
     }
 }
 
-const KINDS: [(&str, &str, &str, bool); 13] = [
+const KINDS: [(&str, &str, &str, bool); 15] = [
     ("Namespace", "v1", "namespaces", false),
     ("Secret", "v1", "secrets", true),
     ("ConfigMap", "v1", "configmaps", true),
@@ -398,6 +398,8 @@ const KINDS: [(&str, &str, &str, bool); 13] = [
     ("Identity", LIQO, "identities", true),
     ("ResourceSlice", LIQO, "resourceslices", true),
     ("Renew", LIQO, "renews", true),
+    ("VirtualNode", OFFLOADING, "virtualnodes", true),
+    ("Quota", OFFLOADING, "quotas", true),
     ("Role", RBAC, "roles", true),
     ("RoleBinding", RBAC, "rolebindings", true),
     ("ClusterRole", RBAC, "clusterroles", false),
@@ -410,4 +412,5 @@ const KINDS: [(&str, &str, &str, bool); 13] = [
     ),
 ];
 const LIQO: &str = "authentication.liqo.io/v1beta1";
+const OFFLOADING: &str = "offloading.liqo.io/v1beta1";
 const RBAC: &str = "rbac.authorization.k8s.io/v1";

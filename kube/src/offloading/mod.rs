@@ -1,0 +1,181 @@
+//! The objects that Liqo makes from accepted resource slices while its authentication
+//! module runs: a VirtualNode at the consumer, and a Quota at the provider.
+//!
+//! [`wanted`] names them for one peer, and [`Wanted::object`] gives their content. Both
+//! are pure. [`Known`] holds the objects that the API server has.
+
+mod kind;
+mod known;
+mod quota;
+mod virtual_node;
+mod watching;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::{DynamicObject, TypeMeta};
+use liqo_auth::{
+    machine::View,
+    model::{
+        self, Resource, ResourceSlice, ResourceSliceConditionStatus, ResourceSliceConditionType,
+    },
+};
+use serde_json::{Map, Value};
+
+pub use self::quota::LimitsEnforcement;
+
+pub(crate) use self::{
+    kind::{MadeKind, MadeRef},
+    known::{Affected, Known, Listing},
+    watching::{Change, follow},
+};
+
+use self::{quota::WantedQuota, virtual_node::WantedVirtualNode};
+use crate::Error;
+
+#[cfg(test)]
+mod tests;
+
+/// An object that Liqo would make from an accepted slice.
+#[derive(Debug, Clone)]
+pub(crate) enum Wanted {
+    VirtualNode(WantedVirtualNode),
+    Quota(WantedQuota),
+}
+
+/// The objects that are wanted for the slices of one peer: of the kinds that this cluster
+/// makes.
+pub(crate) fn wanted(
+    view: &View<'_>,
+    kinds: &[MadeKind],
+    enforcement: LimitsEnforcement,
+) -> Vec<Wanted> {
+    let slices = view.objects().filter_map(ResourceSlice::from_object);
+    let stays = |slice: &&ResourceSlice| slice.metadata.deletion_timestamp.is_none();
+    let mut wanted = Vec::new();
+    for slice in slices.filter(stays) {
+        if kinds.contains(&MadeKind::VirtualNode) {
+            let node = WantedVirtualNode::of(view, slice);
+            wanted.extend(node.map(Wanted::VirtualNode));
+        }
+        if kinds.contains(&MadeKind::Quota) {
+            let quota = WantedQuota::of(view.peer(), slice, enforcement);
+            wanted.extend(quota.map(Wanted::Quota));
+        }
+    }
+    wanted
+}
+
+impl Wanted {
+    pub(crate) fn id(&self) -> MadeRef {
+        match self {
+            Self::VirtualNode(node) => node.id(),
+            Self::Quota(quota) => quota.id(),
+        }
+    }
+
+    /// The object with its wanted content. What Liqo does not set stays as it is in the
+    /// present object.
+    ///
+    /// # Errors
+    /// [`Error::Controlled`] if the present object has another controller.
+    pub(crate) fn object(&self, present: Option<&DynamicObject>) -> Result<DynamicObject, Error> {
+        let id = self.id();
+        let mut object = present.cloned().unwrap_or_else(|| id.without_content());
+        match self {
+            Self::VirtualNode(node) => node.set(&mut object),
+            Self::Quota(quota) => quota.set(&mut object),
+        }
+        let controlled = set_controller(&mut object, self.slice());
+        controlled.map_err(|controller| Error::Controlled {
+            object: id.to_string(),
+            controller,
+        })?;
+        Ok(object)
+    }
+
+    fn slice(&self) -> &ResourceSlice {
+        match self {
+            Self::VirtualNode(node) => node.slice(),
+            Self::Quota(quota) => quota.slice(),
+        }
+    }
+}
+
+/// Whether the provider has accepted this part of the slice.
+fn is_accepted(slice: &ResourceSlice, part: ResourceSliceConditionType) -> bool {
+    let condition = slice.status.condition(part);
+    condition.is_some_and(|it| it.status == ResourceSliceConditionStatus::Accepted)
+}
+
+/// Makes the slice the object's controller, as controller-runtime's
+/// `SetControllerReference` does. If the object has another controller, the result is that
+/// controller's kind and name.
+fn set_controller(object: &mut DynamicObject, slice: &ResourceSlice) -> Result<(), String> {
+    let wanted = model::OwnerReference::controller(slice);
+    let owners = object.metadata.owner_references.get_or_insert_default();
+    let group = |version: &str| version.split('/').next().map(str::to_owned);
+    let own_group = group(&wanted.api_version);
+    let is_slice = |owner: &OwnerReference| {
+        owner.kind == wanted.kind
+            && owner.name == wanted.name
+            && group(&owner.api_version) == own_group
+    };
+    let mut others = owners.iter().filter(|owner| !is_slice(owner));
+    if let Some(other) = others.find(|owner| owner.controller == Some(true)) {
+        return Err(format!("{} {}", other.kind, other.name));
+    }
+    let reference = OwnerReference {
+        api_version: wanted.api_version.clone(),
+        block_owner_deletion: wanted.block_owner_deletion,
+        controller: wanted.controller,
+        kind: wanted.kind.clone(),
+        name: wanted.name.clone(),
+        uid: wanted.uid.clone(),
+    };
+    match owners.iter_mut().find(|owner| is_slice(owner)) {
+        Some(owner) => *owner = reference,
+        None => owners.push(reference),
+    }
+    Ok(())
+}
+
+/// Changes the object's spec.
+fn change_spec(object: &mut DynamicObject, change: impl FnOnce(&mut Map<String, Value>)) {
+    let mut spec = fields_of(object.data.get_mut("spec"));
+    change(&mut spec);
+    if let Value::Object(content) = &mut object.data {
+        content.insert("spec".to_owned(), spec.into());
+    }
+}
+
+/// The fields of a value, taken out of it; none if it is no map.
+fn fields_of(value: Option<&mut Value>) -> Map<String, Value> {
+    match value.map(Value::take) {
+        Some(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    }
+}
+
+/// Sets a field, or removes it if the value is empty, since Go's encoding leaves empty
+/// fields out.
+fn set_or_remove(fields: &mut Map<String, Value>, field: &str, value: serde_json::Result<Value>) {
+    let value = value.unwrap_or_default();
+    let is_empty = match &value {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(entries) => entries.is_empty(),
+        other => other.is_null(),
+    };
+    if is_empty {
+        fields.remove(field);
+    } else {
+        fields.insert(field.to_owned(), value);
+    }
+}
+
+/// The types of an object, which the items of a list may lack.
+fn types_of(kind: MadeKind) -> TypeMeta {
+    let resource = kind.resource();
+    TypeMeta {
+        api_version: resource.api_version,
+        kind: resource.kind,
+    }
+}
