@@ -14,7 +14,7 @@ use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
     clusters::{Clusters, Configure, id, names},
-    fake::{FakeApiServer, Rule},
+    fake::FakeApiServer,
     least_rights,
     life::until,
 };

@@ -447,8 +447,8 @@ async fn hold(rome: &FakeApiServer, kind: Kind, name: &str) {
     let patch = json!({ "metadata": { "finalizers": ["crdreplicator.liqo.io/resource"] } });
     let objects = api(&rome.administrator().client(), kind, "liqo-tenant-milan");
     let parameters = PatchParams::default();
-    let patched = objects.patch(name, &parameters, &Patch::Merge(patch));
-    patched.await.unwrap();
+    let patch = Patch::Merge(patch);
+    objects.patch(name, &parameters, &patch).await.unwrap();
 }
 
 fn has_kubeconfig(clusters: &Clusters) -> bool {
