@@ -12,6 +12,7 @@ use liqo_auth::{
     model::{Kind, ObjectRef},
 };
 use liqo_auth_kube::{Cluster, Controller, follow};
+use serde_json::json;
 use tokio::{task::JoinSet, time::timeout};
 
 use crate::{
@@ -178,10 +179,22 @@ pub fn of(file: &str) -> Vec<Rule> {
         .collect()
 }
 
-/// The rights of one side that also offloads or replicates.
+/// The rights of one side that also offloads or replicates, with those that orders and
+/// arriving messages need.
 pub fn with(further: &str, file: &str) -> Vec<Rule> {
-    let rules = Rule::of_manifest(&format!("{further}/{file}"));
-    [of(file), rules].concat()
+    let ordered = json!({
+        "kind": "ClusterRole",
+        "rules": [
+            { "apiGroups": [""], "resources": ["namespaces"], "verbs": ["create", "get"] },
+            {
+                "apiGroups": ["authentication.liqo.io"],
+                "resources": ["resourceslices", "tenants"],
+                "verbs": ["create", "delete", "get"],
+            },
+        ],
+    });
+    let further = Rule::of_manifest(&format!("{further}/{file}"));
+    [of(file), further, Rule::of_role(&ordered)].concat()
 }
 
 /// Each rule, with all others.

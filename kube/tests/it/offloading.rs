@@ -1,22 +1,20 @@
 //! The VirtualNodes and Quotas that the controllers make from accepted slices.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use liqo_auth::{
     consumer::{Consumer, ConsumerConfig, SliceOptions},
     crypto::OneKey,
-    machine::{Effect, Objects, replication},
-    model::Object,
 };
-use liqo_auth_kube::{Cluster, LimitsEnforcement, apply};
+use liqo_auth_kube::{Cluster, LimitsEnforcement};
 use serde_json::{Value, json};
-use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
     clusters::{Clusters, Configure, id, names},
     fake::FakeApiServer,
     least_rights,
     life::until,
+    replicating::Replicator,
 };
 
 #[tokio::test]
@@ -223,7 +221,7 @@ struct Offloading {
     clusters: Clusters,
     /// The consumer's side, for orders.
     consumer: Consumer,
-    _replicating: JoinSet<()>,
+    _replicator: Replicator,
 }
 
 impl Offloading {
@@ -246,12 +244,10 @@ impl Offloading {
         );
         let cluster = Cluster::existing(rome.client()).await.unwrap();
         let config = ConsumerConfig::new(cluster.id().clone());
-        let mut replicating = JoinSet::new();
-        replicating.spawn(replicate(rome, milan));
         Self {
             clusters,
             consumer: Consumer::new(config, Arc::new(OneKey(cluster.key()))),
-            _replicating: replicating,
+            _replicator: Replicator::start_at(rome.client(), milan.client()).await,
         }
     }
 
@@ -291,33 +287,6 @@ impl Offloading {
             secrets.contains(&"kubeconfig-resourceslice-mypool".to_owned())
         })
         .await;
-    }
-}
-
-/// Carries slices to milan, and their statuses back, as Liqo's crd-replicator does.
-async fn replicate(rome: FakeApiServer, milan: FakeApiServer) {
-    loop {
-        let (at_rome, at_milan) = (replicated(&rome), replicated(&milan));
-        let of_milan = at_rome.view(&id("milan"));
-        let of_rome = at_milan.view(&id("rome"));
-        let there = replication::to_provider(&of_milan, &of_rome).unwrap();
-        carry_out(&milan, &there.effects).await;
-        let back = replication::to_consumer(&of_milan, &of_rome).unwrap();
-        carry_out(&rome, &back.effects).await;
-        sleep(Duration::from_millis(20)).await;
-    }
-}
-
-fn replicated(server: &FakeApiServer) -> Objects {
-    let kinds = ["namespaces", "resourceslices"];
-    let objects = kinds.iter().flat_map(|plural| server.all(plural));
-    objects.map(Object::from_value).collect()
-}
-
-/// A conflict is left to the next round.
-async fn carry_out(server: &FakeApiServer, effects: &[Effect]) {
-    for effect in effects {
-        apply(&server.client(), effect).await.unwrap();
     }
 }
 

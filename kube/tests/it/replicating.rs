@@ -306,7 +306,7 @@ async fn a_kubeconfig_that_somebody_has_changed_is_not_used() {
 }
 
 /// A second controller of rome's consumer, which replicates.
-struct Replicator {
+pub struct Replicator {
     handle: Handle,
     side: Consumer,
     /// The API servers to which it has made clients.
@@ -316,7 +316,11 @@ struct Replicator {
 
 impl Replicator {
     async fn start(clusters: &Clusters, milan: Client) -> Self {
-        let cluster = Cluster::open(clusters.rome.client()).await.unwrap();
+        Self::start_at(clusters.rome.client(), milan).await
+    }
+
+    pub async fn start_at(rome: Client, milan: Client) -> Self {
+        let cluster = Cluster::open(rome).await.unwrap();
         let config = ConsumerConfig::new(cluster.id().clone());
         let side = Consumer::new(config, Arc::new(OneKey(cluster.key())));
         let hosts = Arc::new(Mutex::new(Vec::new()));
