@@ -14,9 +14,9 @@ use crate::{Applied, Error, apply, clock::NO_RANDOMNESS, error::succeeds_in_time
 /// The treatment of a missing key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
-    IsMade,
-    IsMadeInMemory,
-    IsAnError,
+    Made,
+    MadeInMemory,
+    Refused,
 }
 
 /// The Secret of a key.
@@ -113,10 +113,10 @@ async fn find_or_make(
     }
     // The list contains opaque Secrets only. A Secret of another type is still read by
     // name.
-    if missing == Missing::IsAnError && listed.is_none() {
+    if missing == Missing::Refused && listed.is_none() {
         return Err(Error::NoKey(id.clone()));
     }
-    if missing == Missing::IsMade {
+    if missing == Missing::Made {
         let secret = secret_of(id, make()?);
         match apply(client, &Effect::Create(secret.into())).await? {
             Applied::Written(object) => return written(id, *object),
@@ -134,12 +134,12 @@ async fn find_or_make(
     }
     match missing {
         // The name was taken, but the Secret has been deleted since.
-        Missing::IsMade => Err(Error::Conflict(id.clone())),
-        Missing::IsMadeInMemory => Ok(Found {
+        Missing::Made => Err(Error::Conflict(id.clone())),
+        Missing::MadeInMemory => Ok(Found {
             secret: secret_of(id, make()?),
             is_written: false,
         }),
-        Missing::IsAnError => Err(Error::NoKey(id.clone())),
+        Missing::Refused => Err(Error::NoKey(id.clone())),
     }
 }
 

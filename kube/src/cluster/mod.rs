@@ -51,7 +51,7 @@ impl Cluster {
     /// As [`open`](Self::open).
     pub async fn open_in(client: Client, namespace: &str) -> Result<Self, Error> {
         let config_maps = config_maps(&client, namespace).await?;
-        let opened = Self::with_keys(client, namespace, &config_maps, None, Missing::IsMade);
+        let opened = Self::with_keys(client, namespace, &config_maps, None, Missing::Made);
         Ok(opened.await?.0)
     }
 
@@ -70,7 +70,7 @@ impl Cluster {
     /// As [`existing`](Self::existing).
     pub async fn existing_in(client: Client, namespace: &str) -> Result<Self, Error> {
         let config_maps = config_maps(&client, namespace).await?;
-        let existing = Self::with_keys(client, namespace, &config_maps, None, Missing::IsAnError);
+        let existing = Self::with_keys(client, namespace, &config_maps, None, Missing::Refused);
         Ok(existing.await?.0)
     }
 
@@ -81,7 +81,7 @@ impl Cluster {
     /// # Errors
     /// As [`open`](Self::open).
     pub async fn open_with_objects(client: Client, namespace: &str) -> Result<Opened, Error> {
-        Self::by_lists(client, namespace, Missing::IsMade).await
+        Self::by_lists(client, namespace, Missing::Made).await
     }
 
     /// Like [`open_with_objects`](Self::open_with_objects), for a trial: nothing is
@@ -90,7 +90,7 @@ impl Cluster {
     /// # Errors
     /// As [`open`](Self::open).
     pub async fn try_with_objects(client: Client, namespace: &str) -> Result<Opened, Error> {
-        Self::by_lists(client, namespace, Missing::IsMadeInMemory).await
+        Self::by_lists(client, namespace, Missing::MadeInMemory).await
     }
 
     /// Like [`existing_in`](Self::existing_in), with the result and the rights of
@@ -99,7 +99,7 @@ impl Cluster {
     /// # Errors
     /// As [`existing`](Self::existing).
     pub async fn existing_with_objects(client: Client, namespace: &str) -> Result<Opened, Error> {
-        Self::by_lists(client, namespace, Missing::IsAnError).await
+        Self::by_lists(client, namespace, Missing::Refused).await
     }
 
     async fn by_lists(client: Client, namespace: &str, missing: Missing) -> Result<Opened, Error> {
