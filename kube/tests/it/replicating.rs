@@ -448,7 +448,11 @@ async fn nowhere(clusters: &Clusters, slice: &str) {
 
 /// Sets the finalizer of Liqo's replicator.
 async fn hold(rome: &FakeApiServer, kind: Kind, name: &str) {
-    let patch = json!({ "metadata": { "finalizers": ["crdreplicator.liqo.io/resource"] } });
+    let finalizer = match kind {
+        Kind::Secret => "crdreplicator.liqo.io/operator",
+        _ => "crdreplicator.liqo.io/resource",
+    };
+    let patch = json!({ "metadata": { "finalizers": [finalizer] } });
     let objects = api(&rome.administrator().client(), kind, "liqo-tenant-milan");
     let parameters = PatchParams::default();
     let patch = Patch::Merge(patch);

@@ -134,9 +134,11 @@ impl Held {
     fn by_finalizer(object: &Object, metadata: &Metadata) -> Option<Self> {
         let finalizers = &metadata.finalizers;
         metadata.deletion_timestamp.as_ref()?;
-        let others = finalizers
-            .iter()
-            .filter(|finalizer| *finalizer != FINALIZER);
+        let own = match object.id().kind {
+            Kind::Secret => FINALIZER_OF_KUBECONFIG,
+            _ => FINALIZER_OF_ORIGINAL,
+        };
+        let others = finalizers.iter().filter(|finalizer| *finalizer != own);
         let others: Vec<String> = others.cloned().collect();
         (others.len() < finalizers.len()).then(|| Self {
             id: object.id(),
@@ -159,5 +161,7 @@ impl Held {
     }
 }
 
-/// The finalizer of Liqo's crd-replicator, on originals and on the kubeconfig.
-const FINALIZER: &str = "crdreplicator.liqo.io/resource";
+/// The finalizer of Liqo's crd-replicator on slices and Renews.
+const FINALIZER_OF_ORIGINAL: &str = "crdreplicator.liqo.io/resource";
+/// Its finalizer on the kubeconfig.
+const FINALIZER_OF_KUBECONFIG: &str = "crdreplicator.liqo.io/operator";
