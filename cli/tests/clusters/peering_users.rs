@@ -43,6 +43,12 @@ impl Clusters {
         let before = self.objects();
         let error = self.0.refused(GENERATE, "", 5);
         assert!(error.contains("already has a peering user"), "{error}");
+        // The tool reads the provider's records, which this user may not.
+        let run = self
+            .0
+            .run("authenticate --kubeconfig rome --remote-kubeconfig user");
+        assert_eq!(run.code, 1, "{run:?}");
+        assert!(run.err.contains("forbidden"), "{run:?}");
         assert_eq!(self.objects(), before);
     }
 
