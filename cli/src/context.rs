@@ -98,6 +98,15 @@ impl Context {
 
     /// Opens the cluster of the command, with all its objects.
     pub(crate) fn open(&self, purpose: Use) -> Result<Home> {
+        self.open_with(purpose, load)
+    }
+
+    /// Opens the cluster of the command, and reads its objects with `load`.
+    pub(crate) fn open_with(
+        &self,
+        purpose: Use,
+        load: impl FnOnce(&mut Home) -> Result<()>,
+    ) -> Result<Home> {
         let mut home = self.open_unloaded(purpose)?;
         load(&mut home)?;
         self.try_out(&mut home)?;

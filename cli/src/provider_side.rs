@@ -1,6 +1,7 @@
 //! A home as the provider.
 
 mod beside;
+mod peering_user;
 
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use liqo_auth::{
     provider::{Endpoint, NameRegistry, Phase, Provider, ProviderBuilder, Status},
 };
 
+pub(crate) use self::peering_user::watches_for_peering_users;
 use crate::{
     aws_users::AwsUsers,
     driver::Driver,
@@ -354,12 +356,15 @@ pub(crate) fn unsigned(home: &Home, peer: &ClusterId) -> Failure {
 /// nothing of a trial.
 pub(crate) fn end_of_trial(home: &Home, peer: &ClusterId) -> Option<String> {
     let ends = home.is_trial() && unsigned_request(home, peer).is_some();
-    ends.then(|| {
-        format!(
-            "The trial ends here: {}'s signer would have to answer.",
-            home.cluster_id()
-        )
-    })
+    ends.then(|| end_at_signer(home))
+}
+
+/// Says that a trial ends where the cluster's signer would have to answer.
+pub(crate) fn end_at_signer(home: &Home) -> String {
+    format!(
+        "The trial ends here: {}'s signer would have to answer.",
+        home.cluster_id()
+    )
 }
 
 /// A request of the peer that waits for its signer.

@@ -77,10 +77,20 @@ pub(crate) fn sign(authority: &Authority, request: &SigningRequest) -> Result<Ce
 
 /// The status of a request that this home has approved and signed.
 pub(crate) fn issued(chain: &CertificateChain, why: &str) -> CertificateSigningRequestStatus {
-    let message = format!("Approved by liqo-auth: {why}");
     CertificateSigningRequestStatus {
         certificate: Bytes::from(chain.pem()),
-        conditions: vec![condition(APPROVED, names::APPROVAL_REASON, message)],
+        conditions: vec![approved(why)],
+    }
+}
+
+/// Approves a request on a cluster that has no condition yet, as `kubectl certificate
+/// approve` does.
+pub(crate) fn approval(request: &CertificateSigningRequest, why: &str) -> Effect {
+    Effect::Patch {
+        id: request.id(),
+        version: version_of(&request.metadata),
+        part: Part::Approval,
+        patch: json!({ "status": { "conditions": [approved(why)] } }),
     }
 }
 
@@ -90,6 +100,11 @@ pub(crate) fn version_of(metadata: &Metadata) -> Version {
         uid: metadata.uid.clone(),
         resource_version: metadata.resource_version.clone(),
     }
+}
+
+fn approved(why: &str) -> CertificateSigningRequestCondition {
+    let message = format!("Approved by liqo-auth: {why}");
+    condition(APPROVED, names::APPROVAL_REASON, message)
 }
 
 fn condition(

@@ -16,6 +16,8 @@
 mod fake;
 #[path = "fake_clusters/meanwhile.rs"]
 mod meanwhile;
+#[path = "fake_clusters/peering_users.rs"]
+mod peering_users;
 #[path = "fake_clusters/signer.rs"]
 mod signer;
 mod tool;

@@ -170,7 +170,8 @@ Examples:
     ("generate renew", CARRIED),
     ("generate peering-user", "\
 Examples:
-  liqo-auth generate peering-user --home ./cl-provider --consumer-cluster-id cl-consumer > user.kubeconfig"),
+  liqo-auth generate peering-user --home ./cl-provider --consumer-cluster-id cl-consumer > user.kubeconfig
+  liqo-auth generate peering-user --kubeconfig provider.kubeconfig --consumer-cluster-id cl-consumer"),
     ("set api-server", SET_EXAMPLES),
     ("set ca", SET_EXAMPLES),
     ("set renewal", SET_EXAMPLES),
@@ -236,7 +237,8 @@ Examples:
 const DELETE: &str = "\
 Examples:
   liqo-auth delete resourceslice mypool --home ./cl-consumer --remote-home ./cl-provider
-  liqo-auth delete peering-user --home ./cl-provider --consumer-cluster-id cl-consumer";
+  liqo-auth delete peering-user --home ./cl-provider --consumer-cluster-id cl-consumer
+  liqo-auth delete peering-user --kubeconfig provider.kubeconfig --consumer-cluster-id cl-consumer";
 
 const GET: &str = "\
 Examples:

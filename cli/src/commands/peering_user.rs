@@ -10,14 +10,14 @@ use crate::{
     arguments::peering_user::{DeletePeeringUser, GeneratePeeringUser, TlsCompatibility},
     context::Context,
     failure::Result,
-    home::Use,
+    home::{Home, Use},
     output::Side,
-    provider_side::ProviderSide,
+    provider_side::{ProviderSide, end_at_signer, watches_for_peering_users},
 };
 
 pub(super) fn generate(context: &Context, arguments: &GeneratePeeringUser) -> Result<()> {
     let peer = &arguments.consumer_cluster_id;
-    let mut home = context.open(Use::Write)?;
+    let mut home = open(context)?;
     let rsa = match arguments.tls_compatibility_mode {
         TlsCompatibility::True => true,
         TlsCompatibility::False => false,
@@ -34,7 +34,10 @@ pub(super) fn generate(context: &Context, arguments: &GeneratePeeringUser) -> Re
     let key = KeyPair::generate(algorithm, &mut SysRng)
         .context("the key of the peering user cannot be made")?;
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
-    let kubeconfig = provider.make_peering_user(key)?;
+    let Some(kubeconfig) = provider.make_peering_user(key)? else {
+        context.printer.message(&end_at_signer(&home));
+        return Ok(());
+    };
     if context.trial().is_none() {
         context
             .printer
@@ -49,11 +52,18 @@ pub(super) fn generate(context: &Context, arguments: &GeneratePeeringUser) -> Re
 
 pub(super) fn delete(context: &Context, arguments: &DeletePeeringUser) -> Result<()> {
     let peer = &arguments.consumer_cluster_id;
-    let mut home = context.open(Use::Write)?;
+    let mut home = open(context)?;
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     provider.delete_peering_user()?;
     context.printer.info(
         Side::Only,
         &format!("Peering user for cluster with ID \"{peer}\" deleted successfully"),
     )
+}
+
+fn open(context: &Context) -> Result<Home> {
+    context.open_with(Use::Write, |home| {
+        let watches = watches_for_peering_users(home)?;
+        home.load(watches)
+    })
 }

@@ -1,6 +1,8 @@
 //! A cluster by its API server: objects are read when a command begins, and each
 //! effect is a request.
 
+mod signer;
+
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use anyhow::Context;
@@ -12,14 +14,14 @@ use kube::{
 use liqo_auth::{
     crypto::{KeyPair, RecordKey},
     machine::{Effect, Watch},
-    model::{CertificateSigningRequest, ClusterId, Kind, NamespaceName, Object, ObjectRef, names},
+    model::{ClusterId, Kind, NamespaceName, Object, ObjectRef, names},
 };
-use liqo_auth_kube::{Applied, Cluster, answered, apply, follow, get, list, resource};
+use liqo_auth_kube::{Applied, Cluster, apply, follow, get, list, resource};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 
 use super::{
-    Ground, Home, Use, awaits_signature,
+    Ground, Home, Use,
     kubeconfig::{Endpoint, config},
     narrowing::{is_of_peers, is_of_records, narrowed},
     overtaken,
@@ -197,26 +199,6 @@ impl Live {
         outcome.map_err(failure)
     }
 
-    /// Waits for the signer's answer to a request.
-    pub(super) fn answered(&self, request: &CertificateSigningRequest) -> Result<Object> {
-        tracing::info!(
-            request = %request.metadata.name,
-            seconds = self.timeout.as_secs(),
-            "waits for the signer"
-        );
-        let answer = answered(&self.client, request, self.timeout);
-        let answer = self.runtime.block_on(answer).map_err(failure)?;
-        answer.ok_or_else(|| {
-            Failure::waiting(format!(
-                "the CertificateSigningRequest {} is approved, and {} has not signed it within {} seconds. Run the command again when it is signed: kubectl get csr {}",
-                request.metadata.name,
-                request.spec.signer_name,
-                self.timeout.as_secs(),
-                request.metadata.name,
-            ))
-        })
-    }
-
     /// Writes the settings into the cluster's ConfigMap.
     pub(super) fn write_settings(&mut self, settings: &Settings, before: &Settings) -> Result<()> {
         let id = self.settings_id();
@@ -361,29 +343,6 @@ impl Home {
             }
         }
         Ok(())
-    }
-
-    /// Waits for the answers of a cluster's signer to the approved requests of a peer.
-    /// Returns whether there was one. A home signs for itself.
-    pub(crate) fn await_signer(&mut self, peer: &ClusterId) -> Result<bool> {
-        let Ground::Cluster(live) = &self.ground else {
-            return Ok(false);
-        };
-        if self.is_trial() {
-            // The signer does not see a request that is in memory only.
-            return Ok(false);
-        }
-        let requests = self.store.all::<CertificateSigningRequest>();
-        let awaited = requests.filter(|request| {
-            request.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL) == Some(&peer.to_string())
-                && awaits_signature(request)
-        });
-        let answers = awaited.map(|request| live.answered(request));
-        let answers = answers.collect::<Result<Vec<_>>>()?;
-        for answer in &answers {
-            self.store.replace(&answer.id(), Some(answer.clone()));
-        }
-        Ok(!answers.is_empty())
     }
 
     /// Runs a future with the connection to a cluster.

@@ -9,6 +9,7 @@
 
 mod commands;
 mod controllers;
+mod peering_users;
 mod replicas;
 mod settings;
 
