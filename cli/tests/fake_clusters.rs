@@ -12,12 +12,16 @@
     reason = "a test panics, and uses a part of the API server"
 )]
 
+#[path = "../../kube/tests/it/connect_proxy.rs"]
+mod connect_proxy;
 #[path = "../../kube/tests/it/fake/mod.rs"]
 mod fake;
 #[path = "fake_clusters/meanwhile.rs"]
 mod meanwhile;
 #[path = "fake_clusters/peering_users.rs"]
 mod peering_users;
+#[path = "fake_clusters/proxies.rs"]
+mod proxies;
 #[path = "fake_clusters/signer.rs"]
 mod signer;
 mod tool;

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use kube::config::KubeconfigError;
 use liqo_auth::{
     crypto::BoxError,
     error,
@@ -27,6 +28,17 @@ pub enum Error {
         /// The object.
         object: ObjectRef,
         /// The problem, and what to do.
+        problem: String,
+    },
+    /// A kubeconfig cannot be used.
+    #[error(transparent)]
+    Kubeconfig(Box<KubeconfigError>),
+    /// The proxy that a kubeconfig or the environment names cannot be used.
+    #[error("{field}: {problem}")]
+    Proxy {
+        /// What names the proxy, such as `proxy-url of the kubeconfig`.
+        field: String,
+        /// The problem, and what to do. It has no password of the proxy's URL.
         problem: String,
     },
     /// A key of the cluster does not exist yet.

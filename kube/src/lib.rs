@@ -9,6 +9,7 @@
 //! | [`Transport`] | carries messages to the peer; [`Link`] carries them to another controller |
 //! | [`RemoteCluster`] | carries messages through the peer's API server, as `liqoctl` does |
 //! | [`ControllerBuilder::replicate`] | carries slices and renewals to the providers, as Liqo's crd-replicator does |
+//! | [`config_of`], [`client_of`] | make a client from a kubeconfig, by the proxy that `kubectl` would use |
 //! | [`resource`] | describes a kind of the library to kube-rs, for your own requests |
 //! | [`list`], [`get`], [`answered`] | read the objects that a tool needs for one command |
 //! | [`LimitsEnforcement`] | how strict the Quotas are that a controller makes for offloading |
@@ -35,6 +36,7 @@ mod error;
 mod live;
 mod object;
 mod offloading;
+mod proxy;
 mod transport;
 mod watching;
 
@@ -46,6 +48,7 @@ pub use error::Error;
 pub use live::{answered, follow, list};
 pub use object::{get, resource};
 pub use offloading::LimitsEnforcement;
+pub use proxy::{client_of, config_of};
 pub use transport::{Link, RemoteCluster, Transport};
 
 /// The README's example, compiled.

@@ -13,7 +13,7 @@ use futures::{
     future::{BoxFuture, Shared},
 };
 use kube::Client;
-use liqo_auth_kube::{Cluster, Controller, Handle};
+use liqo_auth_kube::{Cluster, Controller, Handle, client_of};
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::watch,
@@ -72,7 +72,7 @@ fn controller(
         builder = builder.consumer(consumer_with(home, &home.settings, &context.policy)?);
     }
     if arguments.replicate {
-        builder = builder.replicate(|config| Client::try_from(with_user_agent(config)));
+        builder = builder.replicate(|config| client_of(with_user_agent(config)));
     }
     if let Some(enforcement) = arguments.offloading.enforcement() {
         builder = builder.offloading(enforcement);

@@ -1,10 +1,13 @@
 //! The access to an API server: by a kubeconfig, or from inside the cluster.
 
+use std::fmt;
+
 use axum::http::{HeaderValue, header::USER_AGENT};
 use kube::{
     Config,
-    config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
+    config::{KubeConfigOptions, Kubeconfig},
 };
+use liqo_auth_kube::config_of;
 use pem::{EncodeConfig, LineEnding, Pem, encode_config};
 
 use super::site::Connection;
@@ -75,14 +78,11 @@ async fn access(connection: &Connection) -> Result<Config> {
         cluster: connection.cluster.clone(),
         user: connection.user.clone(),
     };
-    let config = match kubeconfig {
-        Ok(kubeconfig) => Config::from_custom_kubeconfig(kubeconfig, &options).await,
-        Err(error) => Err(error),
-    };
+    let config = config_of(kubeconfig.map_err(unusable)?, &options).await;
     config.map_err(unusable)
 }
 
-fn unusable(error: KubeconfigError) -> Failure {
+fn unusable(error: impl fmt::Display) -> Failure {
     // The text of the error already contains the text of its cause.
     Failure::usage(format!("the kubeconfig cannot be used: {error}"))
 }

@@ -16,7 +16,7 @@ use liqo_auth::{
     machine::{Effect, Watch},
     model::{ClusterId, Kind, NamespaceName, Object, ObjectRef, names},
 };
-use liqo_auth_kube::{Applied, Cluster, apply, follow, get, list, resource};
+use liqo_auth_kube::{Applied, Cluster, apply, client_of, follow, get, list, resource};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 
@@ -73,7 +73,7 @@ impl Live {
         let opened = runtime.block_on(async {
             let config = config(connection).await?;
             let found = Endpoint::of(&config);
-            let client = Client::try_from(config).context("the kubeconfig")?;
+            let client = client_of(config).context("the kubeconfig")?;
             let namespace = connection.liqo_namespace.as_ref();
             let namespace = namespace.map_or(names::LIQO_NAMESPACE, NamespaceName::as_str);
             let opened = match purpose {

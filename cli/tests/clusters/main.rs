@@ -8,8 +8,11 @@
 )]
 
 mod commands;
+#[path = "../../../kube/tests/it/connect_proxy.rs"]
+mod connect_proxy;
 mod controllers;
 mod peering_users;
+mod proxies;
 mod replicas;
 mod settings;
 

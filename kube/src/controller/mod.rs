@@ -220,9 +220,10 @@ impl ControllerBuilder {
     /// at once do no harm: they write the same.
     ///
     /// The replication uses the kubeconfig that the consumer's side has verified and
-    /// stored. `connect` makes a client from it, such as `kube::Client::try_from`. With
-    /// `connect`, a program can set headers or timeouts. An AWS access key is not supported.
-    /// Without a consumer's side, this call changes nothing.
+    /// stored. `connect` makes a client from it, such as [`client_of`](crate::client_of). With
+    /// `connect`, a program can set headers or timeouts. The proxy of an identity is used, and
+    /// an AWS access key is not supported. Without a consumer's side, this call changes
+    /// nothing.
     ///
     /// # Rights
     /// At the provider, those of Liqo's ClusterRole `liqo-remote-controlplane` in the tenant
@@ -236,7 +237,7 @@ impl ControllerBuilder {
     /// fn replicating(cluster: &Cluster, consumer: Consumer) -> (Controller, Handle) {
     ///     Controller::builder(cluster)
     ///         .consumer(consumer)
-    ///         .replicate(|config| kube::Client::try_from(config))
+    ///         .replicate(liqo_auth_kube::client_of)
     ///         .build()
     /// }
     /// ```

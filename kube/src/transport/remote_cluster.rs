@@ -97,7 +97,9 @@ pub struct RemoteCluster {
 }
 
 impl RemoteCluster {
-    /// The cluster of `peer`, for the cluster `own`.
+    /// The cluster of `peer`, for the cluster `own`. A client that
+    /// [`client_of`](crate::client_of) has made reaches the peer by the proxy of its
+    /// kubeconfig.
     pub fn new(client: Client, peer: ClusterId, own: ClusterId) -> Self {
         Self { client, peer, own }
     }

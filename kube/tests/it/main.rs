@@ -16,6 +16,7 @@
 mod administrator;
 mod applying;
 mod clusters;
+mod connect_proxy;
 mod events;
 mod exchange;
 mod fake;
@@ -26,6 +27,7 @@ mod login;
 mod many;
 mod offloading;
 mod opening;
+mod proxies;
 mod real_clusters;
 mod real_liqo;
 mod remote_cluster;

@@ -10,7 +10,7 @@ use liqo_auth::{
 };
 use serde_json::json;
 
-use crate::{Error, controller::events::tenant_namespace, error::with_sources};
+use crate::{Error, config_of, controller::events::tenant_namespace, error::with_sources};
 
 /// The consumer's identity from a provider, and the objects that wait for the provider.
 #[derive(Default)]
@@ -118,7 +118,7 @@ impl Identity {
         let kubeconfig = Kubeconfig::from_yaml(text);
         let kubeconfig = kubeconfig.map_err(|error| self.unusable(with_sources(&error)))?;
         let options = KubeConfigOptions::default();
-        let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
+        let config = config_of(kubeconfig, &options).await;
         config.map_err(|error| self.unusable(with_sources(&error)))
     }
 
@@ -165,3 +165,38 @@ impl Held {
 const FINALIZER_OF_ORIGINAL: &str = "crdreplicator.liqo.io/resource";
 /// Its finalizer on the kubeconfig.
 const FINALIZER_OF_KUBECONFIG: &str = "crdreplicator.liqo.io/operator";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_identity_has_its_proxy_or_is_refused() {
+        let with_proxy = |url: &str| {
+            let kubeconfig = json!({
+                "apiVersion": "v1",
+                "kind": "Config",
+                "current-context": "milan",
+                "contexts": [{ "name": "milan", "context": { "cluster": "milan" } }],
+                "clusters": [{
+                    "name": "milan",
+                    "cluster": { "server": "https://10.80.0.3:6443", "proxy-url": url },
+                }],
+            });
+            Identity {
+                secret: ObjectRef::new(Kind::Secret, "liqo-tenant-milan", "kubeconfig"),
+                kubeconfig: kubeconfig.to_string().as_bytes().into(),
+                namespace: "liqo-tenant-rome".to_owned(),
+                has_aws_key: false,
+            }
+        };
+        let config = with_proxy("http://10.70.0.2:8118").config().await.unwrap();
+        let proxy = config.proxy_url.map(|url| url.to_string());
+        assert_eq!(proxy.as_deref(), Some("http://10.70.0.2:8118/"));
+        let refused = with_proxy("socks5://10.70.0.2:1080").config().await;
+        let error = refused.unwrap_err().to_string();
+        for says in ["liqo-tenant-milan/kubeconfig", "socks5://10.70.0.2:1080"] {
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

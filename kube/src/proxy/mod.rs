@@ -1,0 +1,174 @@
+//! The proxy by which a client reaches an API server.
+//!
+//! ```text
+//! kubeconfig ── its proxy-url ──┐
+//!                               ├─▶ config_of ──▶ client_of ──▶ proxy ── CONNECT ──▶ API server
+//! environment ── HTTPS_PROXY ───┘                     │
+//!                NO_PROXY                             └─ a failure names the proxy
+//! ```
+
+mod environment;
+mod route;
+
+use std::{env, time::Duration};
+
+use http::Uri;
+use kube::{
+    Client, Config,
+    client::ClientBuilder,
+    config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
+};
+use liqo_auth::crypto::BoxError;
+use tower::util::MapErrLayer;
+
+use self::route::Route;
+use crate::{Error, error::with_sources};
+
+/// What a client needs, from a kubeconfig, with the proxy that `kubectl` would use. Give it
+/// to [`client_of`].
+///
+/// - The `proxy-url` of the kubeconfig's cluster counts first, and no variable of the
+///   environment changes it.
+/// - Without it, `HTTPS_PROXY` counts, or `HTTP_PROXY` for an API server without TLS. An API
+///   server that `NO_PROXY` names, or that has a loopback address, is reached directly.
+///   Names in lower case count, too.
+///
+/// Liqo sets `proxy-url` to the `proxyURL` of an Identity. A proxy has a URL with `http` or
+/// `https`, and lets `CONNECT` through.
+///
+/// # Errors
+/// [`Error::Kubeconfig`] if the kubeconfig cannot be used, and [`Error::Proxy`] if the URL of
+/// the proxy or `NO_PROXY` cannot be used. `NO_PROXY` has no empty entries here.
+pub async fn config_of(
+    kubeconfig: Kubeconfig,
+    options: &KubeConfigOptions,
+) -> Result<Config, Error> {
+    let proxy = proxy_url_in(&kubeconfig, options);
+    let proxy = proxy.map(|url| usable(&url, FIELD)).transpose()?;
+    let config = Config::from_custom_kubeconfig(kubeconfig, options).await;
+    let mut config = config.map_err(unusable)?;
+    // The rules of kube-rs for NO_PROXY and for loopback addresses are not those of kubectl.
+    config.proxy_url = match proxy {
+        Some(proxy) => Some(proxy),
+        None => environment::proxy_for(&config.cluster_url, variable)
+            .map(|(name, url)| usable(&url, &of_environment(name)))
+            .transpose()?,
+    };
+    Ok(config)
+}
+
+/// A client that reaches the API server by the configured proxy. If there is a proxy, a
+/// failure to connect names the proxy, without the password in its URL, and says what to
+/// do. The whole connection has 20 s then, so that this failure comes before that of a
+/// request.
+///
+/// # Errors
+/// Those of kube-rs. [`kube::Error::Service`] with [`Error::Proxy`] if the scheme of the
+/// proxy is neither `http` nor `https`.
+pub fn client_of(mut config: Config) -> Result<Client, kube::Error> {
+    let Some(proxy) = config.proxy_url.clone() else {
+        return Client::try_from(config);
+    };
+    let field = field_of(&proxy, &config.cluster_url);
+    usable(&proxy.to_string(), &field).map_err(|error| kube::Error::Service(Box::new(error)))?;
+    let limit = config.connect_timeout.unwrap_or(TWENTY_SECONDS);
+    config.connect_timeout = Some(limit.min(TWENTY_SECONDS));
+    let route = Route::new(&config.cluster_url, &proxy, field);
+    tracing::debug!(%route, "connects by a proxy");
+    let explained = MapErrLayer::new(move |error: BoxError| route.explain(error));
+    let builder = ClientBuilder::try_from(config)?;
+    Ok(builder.with_layer(&explained).build())
+}
+
+/// The `proxy-url` of the cluster that counts.
+fn proxy_url_in(kubeconfig: &Kubeconfig, options: &KubeConfigOptions) -> Option<String> {
+    let cluster = match &options.cluster {
+        Some(name) => name,
+        None => {
+            let current = kubeconfig.current_context.as_ref();
+            let name = options.context.as_ref().or(current)?;
+            let mut contexts = kubeconfig.contexts.iter();
+            let context = contexts.find(|context| context.name == *name)?;
+            &context.context.as_ref()?.cluster
+        }
+    };
+    let mut clusters = kubeconfig.clusters.iter();
+    let found = clusters.find(|found| found.name == *cluster)?;
+    let url = found.cluster.as_ref()?.proxy_url.clone();
+    url.filter(|url| !url.is_empty())
+}
+
+/// A proxy's URL that a client can use. The field has the text.
+fn usable(text: &str, field: &str) -> Result<Uri, Error> {
+    let refused = |problem: String| Error::Proxy {
+        field: field.to_owned(),
+        problem,
+    };
+    // The text may have a password, so it is not shown before its parts are known.
+    let no_url = || refused(format!("this is no URL of a proxy, {SUCH_AS}"));
+    let url: Uri = text.parse().map_err(|_| no_url())?;
+    match (url.scheme_str(), url.host()) {
+        (Some("http" | "https"), Some(host)) if !host.is_empty() => Ok(url),
+        (Some(scheme), Some(_)) => {
+            let shown = without_user(&url);
+            Err(refused(format!(
+                "the proxy {shown} cannot be used, since {scheme} is not supported. Use a proxy with http or https, {SUCH_AS}"
+            )))
+        }
+        _ => Err(no_url()),
+    }
+}
+
+/// What names the proxy: the environment, if it names the same.
+fn field_of(proxy: &Uri, api_server: &Uri) -> String {
+    let named = environment::proxy_for(api_server, variable);
+    let named = named.filter(|(_, url)| url.parse::<Uri>().is_ok_and(|url| url == *proxy));
+    named.map_or_else(|| FIELD.to_owned(), |(name, _)| of_environment(name))
+}
+
+/// The scheme, the host and the port of a proxy.
+fn without_user(proxy: &Uri) -> String {
+    let scheme = proxy.scheme_str().unwrap_or_default();
+    let host = proxy.host().unwrap_or_default();
+    let port = proxy.port_u16();
+    let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{scheme}://{host}{port}")
+}
+
+/// What is wrong with a kubeconfig. Its own proxy was judged before, so that a proxy which
+/// kube-rs refuses is that of the environment.
+fn unusable(error: KubeconfigError) -> Error {
+    let (name, problem) = match error {
+        KubeconfigError::ParseNoProxy(cause) => (
+            "NO_PROXY",
+            format!(
+                "{}. Write hosts, addresses and ranges of addresses into it, with one comma between two of them",
+                with_sources(&cause)
+            ),
+        ),
+        KubeconfigError::ParseProxyUrl(_) => (
+            "HTTPS_PROXY",
+            format!("this is no URL of a proxy, {SUCH_AS}"),
+        ),
+        error => return Error::Kubeconfig(Box::new(error)),
+    };
+    Error::Proxy {
+        field: of_environment(name),
+        problem,
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn of_environment(variable: &str) -> String {
+    format!("{variable} of the environment")
+}
+
+const FIELD: &str = "proxy-url of the kubeconfig";
+const SUCH_AS: &str = "such as http://proxy.example.com:3128";
+const TWENTY_SECONDS: Duration = Duration::from_secs(20);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! API servers behind a proxy, and proxies that fail.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::{SocketAddr, TcpListener},
+    thread,
+    time::Duration,
+};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use http::Request;
+use kube::{
+    Client,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use liqo_auth::model::{Metadata, Tenant};
+use liqo_auth_kube::{RemoteCluster, Transport, client_of, config_of};
+use serde_json::json;
+
+use crate::{
+    clusters::id,
+    connect_proxy::{ConnectProxy, no_proxy_at},
+    remote_cluster::to_milan,
+};
+
+#[tokio::test]
+async fn a_proxy_passes_requests_on_and_gets_its_password() {
+    let proxy = ConnectProxy::answering(200);
+    let api_server = api_server();
+    let url = format!("http://rome:p%40ss@{}", proxy.address);
+    let client = client(&format!("http://{api_server}"), &url).await;
+    let request = Request::get("/version").body(Vec::new()).unwrap();
+    assert_eq!(client.request_text(request).await.unwrap(), "{}");
+    let requests = proxy.requests();
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    let connect = format!("CONNECT {api_server} HTTP/1.1\r\n");
+    assert!(requests[0].starts_with(&connect), "{requests:?}");
+    let user = format!(
+        "Proxy-Authorization: Basic {}\r\n",
+        STANDARD.encode("rome:p@ss")
+    );
+    assert!(requests[0].contains(&user), "{requests:?}");
+}
+
+#[tokio::test]
+async fn a_proxy_that_fails_is_named_without_its_password() {
+    let (wants_a_user, refuses) = (ConnectProxy::answering(407), ConnectProxy::answering(403));
+    // The system accepts the connection, and nobody answers.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    for (address, says) in [
+        (wants_a_user.address, "wants a user and a password (407)"),
+        (
+            refuses.address,
+            "has to allow CONNECT to milan.example:6443",
+        ),
+        (no_proxy_at(), "A proxy in Liqo's network"),
+        (silent.local_addr().unwrap(), "or does not answer"),
+    ] {
+        let url = format!("http://rome:secret@{address}");
+        let client = client("http://milan.example:6443", &url).await;
+        let remote = RemoteCluster::new(client, id("milan"), id("rome"));
+        let tenant = Tenant {
+            metadata: Metadata {
+                name: "rome".to_owned(),
+                ..Metadata::default()
+            },
+            ..Tenant::default()
+        };
+        let error = remote.deliver(&to_milan(tenant)).await.unwrap_err();
+        let shown = format!("{error:?}");
+        let route = format!(
+            "cannot reach the API server http://milan.example:6443 by the proxy http://{address} (proxy-url of the kubeconfig): "
+        );
+        assert!(shown.contains(says), "{shown}");
+        assert!(!shown.contains("secret"), "{shown}");
+        let causes = causes(&*error);
+        assert!(causes.contains(&route), "{causes}");
+        assert!(!causes.contains("secret"), "{causes}");
+    }
+}
+
+async fn client(api_server: &str, proxy_url: &str) -> Client {
+    let kubeconfig = json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "milan",
+        "contexts": [{ "name": "milan", "context": { "cluster": "milan", "user": "rome" } }],
+        "clusters": [
+            { "name": "milan", "cluster": { "server": api_server, "proxy-url": proxy_url } },
+        ],
+        "users": [{ "name": "rome", "user": { "token": "x" } }],
+    });
+    let kubeconfig = Kubeconfig::from_yaml(&kubeconfig.to_string()).unwrap();
+    let config = config_of(kubeconfig, &KubeConfigOptions::default()).await;
+    let mut config = config.unwrap();
+    config.connect_timeout = Some(Duration::from_secs(1));
+    client_of(config).unwrap()
+}
+
+fn causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let causes: Vec<String> = causes.map(ToString::to_string).collect();
+    causes.join(": ")
+}
+
+/// A server that answers one request.
+fn api_server() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        let head = lines
+            .map_while(Result::ok)
+            .take_while(|line| !line.is_empty());
+        assert!(head.count() > 0);
+        write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{{}}").unwrap();
+    });
+    address
+}
