@@ -38,6 +38,7 @@ fn the_tool_reaches_an_api_server_by_its_proxy() {
 fn the_replicator_reaches_a_provider_by_the_proxy_of_the_identity() {
     let clusters = Clusters::new();
     clusters.ends_what_is_there();
+    clusters.says_that_the_proxy_is_down();
     let proxy = ConnectProxy::answering(200);
     let url = format!("http://{}", proxy.address);
     clusters
@@ -68,6 +69,21 @@ impl Clusters {
         let name = self.kubectl("milan", "config view -o jsonpath={.clusters[0].name}");
         let set = format!("config set-cluster {name} --proxy-url {url}");
         self.kubectl("by-proxy", &set);
+    }
+
+    /// Without Liqo's network, nothing answers at the proxy of an in-band peering.
+    fn says_that_the_proxy_is_down(&self) {
+        let url = format!("http://{}", no_proxy_at());
+        self.0.ok(&format!("authenticate {BOTH} --proxy-url {url}"));
+        let replicating = Running::start(self, "rome", "--consumer --replicate");
+        let events = "get events -n liqo-tenant-milan -o custom-columns=:.reason,:.message";
+        self.until("an event names the proxy", || {
+            let events = self.kubectl("rome", events);
+            let mut events = events.lines();
+            events.any(|event| event.starts_with("NotReplicated") && event.contains(&url))
+        });
+        replicating.stop();
+        self.ends();
     }
 
     fn only_milan_was_asked_for(&self, proxy: &ConnectProxy) {

@@ -3,23 +3,35 @@
 use std::{
     io::{BufRead, BufReader, Write},
     net::{SocketAddr, TcpListener},
+    sync::{Arc, Mutex},
     thread,
     time::Duration,
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use http::Request;
+use futures::future::pending;
+use http::{Request, Uri};
+use http_body_util::BodyExt;
 use kube::{
     Client,
+    client::Body,
     config::{KubeConfigOptions, Kubeconfig},
 };
-use liqo_auth::model::{Metadata, Tenant};
-use liqo_auth_kube::{RemoteCluster, Transport, client_of, config_of};
-use serde_json::json;
+use liqo_auth::{
+    Consumer,
+    consumer::ConsumerConfig,
+    crypto::OneKey,
+    model::{Metadata, Tenant},
+};
+use liqo_auth_kube::{Cluster, Controller, RemoteCluster, Transport, client_of, config_of};
+use serde_json::{Value, json};
+use tower::service_fn;
 
 use crate::{
-    clusters::id,
+    clusters::{Clusters, id},
     connect_proxy::{ConnectProxy, no_proxy_at},
+    fake::FakeApiServer,
+    life::until,
     remote_cluster::to_milan,
 };
 
@@ -77,6 +89,60 @@ async fn a_proxy_that_fails_is_named_without_its_password() {
         assert!(causes.contains(&route), "{causes}");
         assert!(!causes.contains("secret"), "{causes}");
     }
+}
+
+/// As in an in-band peering without Liqo's network.
+#[tokio::test]
+async fn an_event_says_that_the_proxy_of_an_identity_is_down() {
+    let clusters = Clusters::start().await;
+    clusters.provider.invite(&id("rome")).await.unwrap();
+    clusters.authenticated().await;
+    let (client, published) = publishing(&clusters.rome);
+    let cluster = Cluster::open(client).await.unwrap();
+    let config = ConsumerConfig::new(cluster.id().clone());
+    let side = Consumer::new(config, Arc::new(OneKey(cluster.key())));
+    let proxy = format!("http://{}", no_proxy_at());
+    let of_identity: Uri = proxy.parse().unwrap();
+    let (controller, _handle) = Controller::builder(&cluster)
+        .consumer(side)
+        .publish_events()
+        .replicate(move |mut config| {
+            config.proxy_url = Some(of_identity.clone());
+            client_of(config)
+        })
+        .build();
+    let running = tokio::spawn(controller.run(pending()));
+    until("an event names the proxy", async || {
+        let events = published.lock().unwrap();
+        events.iter().any(|event| {
+            let note = event["note"].as_str().unwrap_or_default();
+            event["reason"] == "NotReplicated"
+                && event["metadata"]["namespace"] == "liqo-tenant-milan"
+                && note.contains(&format!("by the proxy {proxy} "))
+        })
+    })
+    .await;
+    running.abort();
+}
+
+/// A client of the server, and the events that it publishes.
+fn publishing(server: &FakeApiServer) -> (Client, Arc<Mutex<Vec<Value>>>) {
+    let published = Arc::new(Mutex::new(Vec::new()));
+    let (client, events) = (server.client(), published.clone());
+    let service = service_fn(move |request: Request<Body>| {
+        let (client, events) = (client.clone(), events.clone());
+        async move {
+            let (head, body) = request.into_parts();
+            let body = body.collect().await?.to_bytes();
+            if head.uri.path().contains("/apis/events.k8s.io/") {
+                let event = serde_json::from_slice(&body).unwrap();
+                events.lock().unwrap().push(event);
+            }
+            let request = Request::from_parts(head, Body::from(body.to_vec()));
+            client.send(request).await
+        }
+    });
+    (Client::new(service, "default"), published)
 }
 
 async fn client(api_server: &str, proxy_url: &str) -> Client {

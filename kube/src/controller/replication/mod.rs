@@ -190,8 +190,11 @@ impl Replication {
     async fn report(&mut self, replicated: Result<Option<ObjectRef>, Error>) -> Option<Duration> {
         let (first, failure) = match replicated {
             Ok(None) => {
-                self.reported = None;
-                (None, None)
+                let failure = self.remote.as_ref().and_then(Remote::failure);
+                if failure.is_none() {
+                    self.reported = None;
+                }
+                (None, failure)
             }
             Ok(Some(id)) => (Some(SHORTLY), Some(format!("{id} {CANNOT_BE_WRITTEN}"))),
             Err(error) => {

@@ -11,6 +11,7 @@ use super::originals::Identity;
 use crate::{
     Applied, Error, apply,
     controller::counts::Counters,
+    error::with_sources,
     watching::{Change, follow_with_failures},
 };
 
@@ -24,6 +25,8 @@ pub(super) struct Remote {
     /// Whether the last watch has not failed: the provider answers, and this cluster has
     /// rights there.
     is_open: bool,
+    /// Why a watch does not begin.
+    failure: Option<String>,
 }
 
 impl Remote {
@@ -51,12 +54,18 @@ impl Remote {
             mirror,
             changes,
             is_open: true,
+            failure: None,
         })
     }
 
     /// The identity by which the provider is reached.
     pub(super) fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    /// Why the provider cannot be watched. Its watches are tried again by themselves.
+    pub(super) fn failure(&self) -> Option<String> {
+        self.failure.clone()
     }
 
     /// The provider's view of this cluster, as far as replicas go. `None` until all
@@ -73,14 +82,25 @@ impl Remote {
         match change {
             Ok(change) => {
                 self.is_open = true;
+                self.failure = None;
                 if let Err(error) = self.take(&watch, change) {
                     tracing::error!(%watch, %error, "the watch shows an object that it does not select");
                 }
             }
             Err(error) => {
-                if self.is_open {
-                    let kubeconfig = self.identity.secret();
-                    tracing::warn!(%kubeconfig, %watch, %error, "the watch of replicas failed and is tried again");
+                let kubeconfig = self.identity.secret();
+                match error {
+                    watcher::Error::InitialListFailed(error)
+                    | watcher::Error::WatchStartFailed(error) => {
+                        let error = with_sources(&error);
+                        let failure = format!("{kubeconfig} gives no access: {error}");
+                        self.failure.get_or_insert(failure);
+                    }
+                    // A watch that ends begins again.
+                    error if self.is_open => {
+                        tracing::warn!(%kubeconfig, %watch, %error, "the watch of replicas failed and is tried again");
+                    }
+                    _ => {}
                 }
                 self.is_open = false;
             }
