@@ -1,9 +1,6 @@
 //! Making VirtualNodes and Quotas from the accepted slices of a peer.
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
 use futures::{
     StreamExt,
@@ -17,20 +14,13 @@ use liqo_auth::{
 
 use super::{
     peer::{FAILED, ONE_SECOND, SHORTLY},
-    shared::{Reports, Shared, Sides},
+    shared::{Reports, Shared},
 };
 use crate::{
-    Error, LimitsEnforcement,
+    Error,
     error::{in_time, succeeds_in_time, with_sources},
-    offloading::{Affected, Change, Known, Listing, MadeKind, Wanted, follow, wanted},
+    offloading::{Affected, Change, Listing, MadeKind, Offloading, Wanted, follow, wanted},
 };
-
-/// The kinds that a controller makes, and what it knows about their objects.
-pub(super) struct Offloading {
-    kinds: Vec<MadeKind>,
-    enforcement: LimitsEnforcement,
-    known: Mutex<Known>,
-}
 
 /// The result of making one object.
 enum Outcome {
@@ -38,22 +28,6 @@ enum Outcome {
     Done,
     /// Another writer has changed the object first.
     Overtaken,
-}
-
-impl Offloading {
-    pub(super) fn of(sides: &Sides, enforcement: LimitsEnforcement) -> Self {
-        let consumer = sides.consumer.iter().map(|_| MadeKind::VirtualNode);
-        let provider = sides.provider.iter().map(|_| MadeKind::Quota);
-        Self {
-            kinds: consumer.chain(provider).collect(),
-            enforcement,
-            known: Mutex::default(),
-        }
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Shared {

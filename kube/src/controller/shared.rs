@@ -19,8 +19,12 @@ use liqo_auth::{
 };
 use tokio::sync::watch;
 
-use super::{counts::Counters, events::Events, offloading::Offloading};
-use crate::{Clock, Cluster, Error, LimitsEnforcement, Transport, watching::Change};
+use super::{counts::Counters, events::Events};
+use crate::{
+    Clock, Cluster, Error, LimitsEnforcement, Transport,
+    offloading::{MadeKind, Offloading},
+    watching::Change,
+};
 
 /// The sides that a controller runs.
 #[derive(Clone, Default)]
@@ -151,7 +155,11 @@ impl Shared {
             connect,
             offloading,
         } = choices;
-        let offloading = offloading.map(|enforcement| Offloading::of(&sides, enforcement));
+        let offloading = offloading.map(|enforcement| {
+            let at_consumer = sides.consumer.iter().map(|_| MadeKind::VirtualNode);
+            let at_provider = sides.provider.iter().map(|_| MadeKind::Quota);
+            Offloading::new(at_consumer.chain(at_provider), enforcement)
+        });
         Self {
             client: cluster.client,
             own: cluster.id,

@@ -10,6 +10,8 @@ mod quota;
 mod virtual_node;
 mod watching;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{DynamicObject, TypeMeta};
 use liqo_auth::{
@@ -33,6 +35,30 @@ use crate::Error;
 
 #[cfg(test)]
 mod tests;
+
+/// The kinds that a controller makes, and what it knows about their objects.
+pub(crate) struct Offloading {
+    pub(crate) kinds: Vec<MadeKind>,
+    pub(crate) enforcement: LimitsEnforcement,
+    known: Mutex<Known>,
+}
+
+impl Offloading {
+    pub(crate) fn new(
+        kinds: impl IntoIterator<Item = MadeKind>,
+        enforcement: LimitsEnforcement,
+    ) -> Self {
+        Self {
+            kinds: kinds.into_iter().collect(),
+            enforcement,
+            known: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// An object that Liqo would make from an accepted slice.
 #[derive(Debug, Clone)]
