@@ -17,12 +17,7 @@ use kube::{
     client::Body,
     config::{KubeConfigOptions, Kubeconfig},
 };
-use liqo_auth::{
-    Consumer,
-    consumer::ConsumerConfig,
-    crypto::OneKey,
-    model::{Metadata, Tenant},
-};
+use liqo_auth::{Consumer, consumer::ConsumerConfig, crypto::OneKey};
 use liqo_auth_kube::{Cluster, Controller, RemoteCluster, Transport, client_of, config_of};
 use serde_json::{Value, json};
 use tower::service_fn;
@@ -32,7 +27,7 @@ use crate::{
     connect_proxy::{ConnectProxy, no_proxy_at},
     fake::FakeApiServer,
     life::until,
-    remote_cluster::to_milan,
+    remote_cluster::{empty_tenant, to_milan},
 };
 
 #[tokio::test]
@@ -71,14 +66,7 @@ async fn a_proxy_that_fails_is_named_without_its_password() {
         let url = format!("http://rome:secret@{address}");
         let client = client("http://milan.example:6443", &url).await;
         let remote = RemoteCluster::new(client, id("milan"), id("rome"));
-        let tenant = Tenant {
-            metadata: Metadata {
-                name: "rome".to_owned(),
-                ..Metadata::default()
-            },
-            ..Tenant::default()
-        };
-        let error = remote.deliver(&to_milan(tenant)).await.unwrap_err();
+        let error = remote.deliver(&to_milan(empty_tenant())).await.unwrap_err();
         let shown = format!("{error:?}");
         let route = format!(
             "cannot reach the API server http://milan.example:6443 by the proxy http://{address} (proxy-url of the kubeconfig): "

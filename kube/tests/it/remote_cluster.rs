@@ -409,6 +409,14 @@ pub fn to_milan(body: impl Into<liqo_auth::machine::MessageBody>) -> Message {
     Message::new(&id("rome"), &id("milan"), body)
 }
 
+/// A Tenant of rome without content.
+pub fn empty_tenant() -> Tenant {
+    Tenant {
+        metadata: named("rome"),
+        ..Tenant::default()
+    }
+}
+
 fn nonce(seed: u8) -> Nonce {
     Nonce::random(&Entropy::from_bytes([seed; 32]))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::future::{join_all, pending};
 use http::{Method, Request, Response};
 use kube::{Client, client::Body};
-use liqo_auth::model::{CertificateSigningRequest, Metadata, Object, Tenant};
+use liqo_auth::model::{CertificateSigningRequest, Metadata, Object};
 use liqo_auth_kube::{Cluster, Error, RemoteCluster, Transport, answered};
 use serde_json::json;
 use tokio::{task::JoinSet, time::timeout};
@@ -15,7 +15,7 @@ use crate::{
     clusters::id,
     events::provider,
     fake::FakeApiServer,
-    remote_cluster::{tenant_namespace, to_milan},
+    remote_cluster::{empty_tenant, tenant_namespace, to_milan},
 };
 
 /// Otherwise a controller could not stop, since it completes what it has begun.
@@ -40,14 +40,7 @@ async fn no_request_is_waited_for_longer_than_half_a_minute() {
     let deliveries = join_all(deliveries.map(|(server, method, path)| async move {
         let client = silent(server, method.clone(), path);
         let remote = RemoteCluster::new(client, id("milan"), id("rome"));
-        let tenant = Tenant {
-            metadata: Metadata {
-                name: "rome".to_owned(),
-                ..Metadata::default()
-            },
-            ..Tenant::default()
-        };
-        let delivered = remote.deliver(&to_milan(tenant)).await;
+        let delivered = remote.deliver(&to_milan(empty_tenant())).await;
         let error = delivered.unwrap_err().to_string();
         assert!(
             error.contains("not answered within 30 s"),
