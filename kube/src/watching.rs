@@ -55,6 +55,10 @@ pub(crate) fn follow_with_failures(
     stream::select_all(streams.collect::<Vec<_>>()).boxed()
 }
 
+/// The number of objects in a page of a list. A page is held as bytes and as objects at the
+/// same time, so that the size of the pages determines the memory of a controller that starts.
+const PAGE: u32 = 50;
+
 /// One watch, with the objects of its present list that have arrived so far.
 struct Following {
     client: Client,
@@ -69,7 +73,7 @@ fn follow_one(
     watch: &Watch,
 ) -> impl Stream<Item = watcher::Result<Change>> + Send + use<> {
     let api = object::api(client, watch.kind, watch.namespace.as_deref());
-    let mut selected = watcher::Config::default();
+    let mut selected = watcher::Config::default().page_size(PAGE);
     if !watch.labels.is_empty() {
         selected = selected.labels(&watch.selector());
     }
