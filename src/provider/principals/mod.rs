@@ -140,22 +140,24 @@ fn as_consumer<S: Serializer>(consumer: &ClusterId, serializer: S) -> Result<S::
 }
 
 /// Whether no principal other than the claimant has one of these names (rule 7);
-/// `None` if the look-up has not answered yet.
+/// `None` if the look-up has not answered yet. It is asked for each name, so that its answers
+/// can come together.
 pub(crate) fn are_free(
     principals: &dyn Principals,
     names: &[PrincipalName<'_>],
     claimant: Claimant<'_>,
 ) -> Result<Option<bool>, Error> {
+    let mut are_all_known = true;
     for name in names {
         let name = *name;
         let taken = principals.is_taken(&NameRequest { name, claimant });
         match taken.map_err(|error| Error::backend(Backend::Principals, error))? {
             Answer::Ready(false) => {}
-            Answer::Pending => return Ok(None),
+            Answer::Pending => are_all_known = false,
             Answer::Ready(true) | Answer::Denied(_) => return Ok(Some(false)),
         }
     }
-    Ok(Some(true))
+    Ok(are_all_known.then_some(true))
 }
 
 /// The same for the names of a consumer: the user and the group of its ID.

@@ -280,6 +280,25 @@ fn an_exchange_is_made_by_json_alone() {
     check("question", forms.map(|form| (form, masked(&asked[form]))));
 }
 
+#[test]
+fn the_user_and_the_group_of_a_consumer_are_asked_for_together() {
+    let desk = Arc::new(Desk::default());
+    let record_key = liqo_auth::crypto::RecordKey::new(RECORD_KEY).unwrap();
+    let api_server = endpoint("https://172.19.0.3:6443");
+    let mut exchange = Setup::new().exchange();
+    exchange.provider = Provider::builder(id("cl-provider"), api_server, record_key)
+        .principals(desk.clone())
+        .build();
+    exchange.settle();
+    let open = desk.open.lock().unwrap();
+    assert!(
+        open.iter()
+            .all(|question| question["name"] == "cl-consumer")
+    );
+    let kinds: BTreeSet<_> = open.iter().map(|it| it["kind"].as_str()).collect();
+    assert_eq!(kinds, BTreeSet::from([Some("group"), Some("user")]));
+}
+
 /// Lets the clusters work until nothing is open any more.
 fn until_answered(work_and_answer: impl FnMut() -> bool) {
     let mut rounds = core::iter::repeat_with(work_and_answer).take(64);
