@@ -7,25 +7,22 @@ use futures::{
     stream::{self, BoxStream},
 };
 use kube::{
-    Client,
+    Api, Client,
     api::DynamicObject,
     runtime::{WatchStreamExt, watcher},
 };
-use liqo_auth::{
-    machine::Watch,
-    model::{Object, ObjectRef},
-};
+use liqo_auth::{machine::Watch, model::Object};
 
 use crate::object;
 
 /// A change that a watch reports.
-pub(crate) enum Change {
+pub(crate) enum Change<T = Object> {
     /// The complete list of the objects that the watch selects.
-    Listed(Vec<Object>),
+    Listed(Vec<T>),
     /// An object was created or has changed.
-    Seen(Box<Object>),
+    Seen(Box<T>),
     /// An object was deleted, or the watch no longer selects it.
-    Left(ObjectRef),
+    Left(Box<T>),
 }
 
 /// The changes of all watches, as long as the stream is polled. A failure is logged,
@@ -59,12 +56,41 @@ pub(crate) fn follow_with_failures(
 /// same time, so that the size of the pages determines the memory of a controller that starts.
 const PAGE: u32 = 50;
 
-/// One watch, with the objects of its present list that have arrived so far.
+/// The changes of one watch, with each object as `read` returns it. The watch is retried with
+/// backoff.
+pub(crate) fn changes<T: Send + 'static>(
+    api: Api<DynamicObject>,
+    selected: watcher::Config,
+    read: impl Fn(DynamicObject) -> T + Send + 'static,
+) -> BoxStream<'static, watcher::Result<Change<T>>> {
+    // The objects of the present list that have arrived so far.
+    let mut listed = Vec::new();
+    let events = watcher(api, selected.page_size(PAGE)).default_backoff();
+    let changes = events.filter_map(move |event| {
+        let change = event.map(|event| match event {
+            watcher::Event::Init => {
+                listed.clear();
+                None
+            }
+            watcher::Event::InitApply(seen) => {
+                listed.push(read(seen));
+                None
+            }
+            watcher::Event::InitDone => Some(Change::Listed(core::mem::take(&mut listed))),
+            watcher::Event::Apply(seen) => Some(Change::Seen(Box::new(read(seen)))),
+            watcher::Event::Delete(seen) => Some(Change::Left(Box::new(read(seen)))),
+        });
+        ready(change.transpose())
+    });
+    changes.boxed()
+}
+
+/// One watch of a mirror.
 struct Following {
     client: Client,
     watch: Watch,
-    events: BoxStream<'static, watcher::Result<watcher::Event<DynamicObject>>>,
-    listed: Vec<Object>,
+    changes: BoxStream<'static, watcher::Result<Change>>,
+    /// Whether the objects have been listed once.
     is_complete: bool,
 }
 
@@ -72,58 +98,43 @@ fn follow_one(
     client: &Client,
     watch: &Watch,
 ) -> impl Stream<Item = watcher::Result<Change>> + Send + use<> {
-    let api = object::api(client, watch.kind, watch.namespace.as_deref());
-    let mut selected = watcher::Config::default().page_size(PAGE);
+    let kind = watch.kind;
+    let api = object::api(client, kind, watch.namespace.as_deref());
+    let mut selected = watcher::Config::default();
     if !watch.labels.is_empty() {
         selected = selected.labels(&watch.selector());
     }
     let following = Following {
         client: client.clone(),
         watch: watch.clone(),
-        events: watcher(api, selected).default_backoff().boxed(),
-        listed: Vec::new(),
+        changes: changes(api, selected, move |seen| object::read(kind, seen)),
         is_complete: false,
     };
     stream::unfold(following, async |mut following| {
-        loop {
-            let event = following.events.next().await?;
-            if let Some(change) = following.take(event).await {
-                return Some((change, following));
-            }
-        }
+        let change = following.changes.next().await?;
+        let change = following.take(change).await;
+        Some((change, following))
     })
 }
 
 impl Following {
-    async fn take(
-        &mut self,
-        event: watcher::Result<watcher::Event<DynamicObject>>,
-    ) -> Option<watcher::Result<Change>> {
-        let kind = self.watch.kind;
-        match event {
-            Ok(watcher::Event::Init) => self.listed.clear(),
-            Ok(watcher::Event::InitApply(seen)) => self.listed.push(object::read(kind, seen)),
-            Ok(watcher::Event::InitDone) => {
-                self.is_complete = true;
-                return Some(Ok(Change::Listed(core::mem::take(&mut self.listed))));
-            }
-            Ok(watcher::Event::Apply(seen)) => {
-                return Some(Ok(Change::Seen(Box::new(object::read(kind, seen)))));
-            }
-            Ok(watcher::Event::Delete(seen)) => {
-                return Some(Ok(Change::Left(object::read(kind, seen).id())));
-            }
+    /// The change. If the cluster does not have the resource, its list is empty.
+    async fn take(&mut self, change: watcher::Result<Change>) -> watcher::Result<Change> {
+        let is_missing = matches!(
+            &change,
             Err(watcher::Error::InitialListFailed(kube::Error::Api(status)))
                 if status.is_not_found()
-                    && !self.is_complete
-                    && object::is_left_out(&self.client, kind).await =>
-            {
-                tracing::info!(watch = %self.watch, "the cluster has no such resource");
-                self.is_complete = true;
-                return Some(Ok(Change::Listed(Vec::new())));
-            }
-            Err(error) => return Some(Err(error)),
-        }
-        None
+        );
+        let is_left_out = is_missing
+            && !self.is_complete
+            && object::is_left_out(&self.client, self.watch.kind).await;
+        let change = if is_left_out {
+            tracing::info!(watch = %self.watch, "the cluster has no such resource");
+            Ok(Change::Listed(Vec::new()))
+        } else {
+            change
+        };
+        self.is_complete |= matches!(change, Ok(Change::Listed(_)));
+        change
     }
 }

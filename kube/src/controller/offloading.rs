@@ -19,7 +19,7 @@ use super::{
 use crate::{
     Error,
     error::{in_time, succeeds_in_time, with_sources},
-    offloading::{Affected, Change, Listing, MadeKind, Offloading, Wanted, follow, wanted},
+    offloading::{Affected, Listing, MadeChange, MadeKind, Offloading, Wanted, follow, wanted},
 };
 
 /// The result of making one object.
@@ -32,7 +32,7 @@ enum Outcome {
 
 impl Shared {
     /// The changes of the objects that are made; none without offloading.
-    pub(super) fn follow_made(&self) -> BoxStream<'static, (MadeKind, Change)> {
+    pub(super) fn follow_made(&self) -> BoxStream<'static, (MadeKind, MadeChange)> {
         match &self.offloading {
             Some(offloading) => follow(&self.client, &offloading.kinds),
             None => stream::pending().boxed(),
@@ -40,7 +40,7 @@ impl Shared {
     }
 
     /// Takes a watch's change. Returns the peers to look at.
-    pub(super) fn take_made(&self, kind: MadeKind, change: Change) -> Vec<ClusterId> {
+    pub(super) fn take_made(&self, kind: MadeKind, change: MadeChange) -> Vec<ClusterId> {
         let Some(offloading) = &self.offloading else {
             return Vec::new();
         };

@@ -212,7 +212,7 @@ impl Shared {
         let concerns = match change {
             Change::Listed(objects) => mirror.relist(watch, objects),
             Change::Seen(object) => mirror.observe(watch, *object),
-            Change::Left(id) => mirror.forget(watch, &id),
+            Change::Left(object) => mirror.forget(watch, &object.id()),
         };
         let concerns = concerns.unwrap_or_else(|error| {
             tracing::error!(%watch, %error, "the watch shows an object that it does not select");

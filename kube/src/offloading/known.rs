@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use kube::api::DynamicObject;
 use liqo_auth::model::{Kind, ObjectRef};
 
-use super::{Change, MadeKind, MadeRef, types_of};
+use super::{MadeChange, MadeKind, MadeRef, NotServed, types_of};
+use crate::watching::Change;
 
 /// What the watches have shown, and what was written since.
 #[derive(Default)]
@@ -42,9 +43,9 @@ pub(crate) enum Affected {
 
 impl Known {
     /// Takes a change. Returns the slices whose objects it may concern.
-    pub(crate) fn take(&mut self, kind: MadeKind, change: Change) -> Affected {
+    pub(crate) fn take(&mut self, kind: MadeKind, change: MadeChange) -> Affected {
         match change {
-            Change::Listed(objects) => {
+            Ok(Change::Listed(objects)) => {
                 self.forget_all(kind);
                 for object in objects {
                     self.put(kind, object);
@@ -52,7 +53,7 @@ impl Known {
                 self.lists.insert(kind, Listing::Complete);
                 Affected::All
             }
-            Change::NotServed => {
+            Err(NotServed) => {
                 let before = self.lists.insert(kind, Listing::NotServed);
                 if before == Some(Listing::NotServed) {
                     return Affected::Slices(BTreeSet::new());
@@ -60,13 +61,13 @@ impl Known {
                 self.forget_all(kind);
                 Affected::All
             }
-            Change::Seen(object) => {
+            Ok(Change::Seen(object)) => {
                 let mut slices = slices_of(kind, &object);
                 let before = self.put(kind, *object);
                 slices.extend(before.iter().flat_map(|object| slices_of(kind, object)));
                 Affected::Slices(slices)
             }
-            Change::Left(object) => {
+            Ok(Change::Left(object)) => {
                 let id = MadeRef::of(kind, &object);
                 let mut slices = slices_of(kind, &object);
                 let before = self.objects.remove(&id);

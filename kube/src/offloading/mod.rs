@@ -27,7 +27,7 @@ pub use self::quota::LimitsEnforcement;
 pub(crate) use self::{
     kind::{MadeKind, MadeRef},
     known::{Affected, Known, Listing},
-    watching::{Change, follow},
+    watching::{MadeChange, NotServed, follow},
 };
 
 use self::{quota::WantedQuota, virtual_node::WantedVirtualNode};

@@ -5,6 +5,7 @@ use liqo_auth::model::Object;
 use serde_json::json;
 
 use super::*;
+use crate::watching::Change;
 
 #[test]
 fn an_accepted_slice_gets_the_virtual_node_that_liqo_makes() {
@@ -186,7 +187,7 @@ fn the_same_write_is_sent_once() {
     };
     let (id, object) = (wanted.id(), wanted.object(None).unwrap());
     let mut known = Known::default();
-    let list = |known: &mut Known| known.take(id.kind, Change::Listed(Vec::new()));
+    let list = |known: &mut Known| known.take(id.kind, Ok(Change::Listed(Vec::new())));
     list(&mut known);
     assert!(known.note(&id, None, &object));
     assert!(!known.note(&id, None, &object));
@@ -195,9 +196,9 @@ fn the_same_write_is_sent_once() {
     // Whatever the watch tells of the object, it may have to be written again.
     list(&mut known);
     assert!(known.note(&id, None, &object));
-    known.take(id.kind, Change::Seen(Box::new(object.clone())));
+    known.take(id.kind, Ok(Change::Seen(Box::new(object.clone()))));
     assert_eq!(known.get(&id), Some(&object));
-    known.take(id.kind, Change::Left(Box::new(object.clone())));
+    known.take(id.kind, Ok(Change::Left(Box::new(object.clone()))));
     assert_eq!(known.get(&id), None);
     assert!(known.note(&id, None, &object));
 }
@@ -212,19 +213,19 @@ fn a_change_concerns_the_slice_that_the_object_belongs_or_belonged_to() {
     without_owner.metadata.owner_references = None;
     let mut known = Known::default();
     assert_eq!(known.listing(MadeKind::Quota), Listing::Awaited);
-    let listed = Change::Listed(vec![object]);
+    let listed = Ok(Change::Listed(vec![object]));
     assert_eq!(known.take(MadeKind::Quota, listed), Affected::All);
     assert_eq!(known.listing(MadeKind::Quota), Listing::Complete);
     let slice = model::ObjectRef::new(model::Kind::ResourceSlice, "liqo-tenant-rome", "mypool");
-    let seen = Change::Seen(Box::new(without_owner));
+    let seen = Ok(Change::Seen(Box::new(without_owner)));
     let affected = known.take(MadeKind::Quota, seen);
     assert_eq!(affected, Affected::Slices([slice].into()));
 
     // The kind is missing: this is news once.
-    let missing = known.take(MadeKind::Quota, Change::NotServed);
+    let missing = known.take(MadeKind::Quota, Err(NotServed));
     assert_eq!(missing, Affected::All);
     assert_eq!(known.get(&wanted.id()), None);
-    let missing = known.take(MadeKind::Quota, Change::NotServed);
+    let missing = known.take(MadeKind::Quota, Err(NotServed));
     assert_eq!(missing, Affected::Slices([].into()));
     assert_eq!(known.listing(MadeKind::Quota), Listing::NotServed);
 }

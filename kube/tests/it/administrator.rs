@@ -9,7 +9,7 @@ use liqo_auth::{
     Env, Machine, Step, View,
     crypto::Entropy,
     error::Error,
-    machine::{Message, Mirror, Watch},
+    machine::{Effect, Message, Mirror, Watch},
     model::ClusterId,
 };
 use liqo_auth_kube::{Applied, Clock, Cluster, apply, list};
@@ -34,10 +34,30 @@ impl<M: Machine> Administrator<M> {
         peer: &ClusterId,
         call: impl Fn(&M, &View<'_>, Env) -> Result<Step, Error>,
     ) {
+        self.carry_out(peer, call, usize::MAX).await;
+    }
+
+    /// Carries out the first effect of a call, as a tool that is killed then. The
+    /// controllers do the rest.
+    pub async fn begin(
+        &self,
+        peer: &ClusterId,
+        call: impl Fn(&M, &View<'_>, Env) -> Result<Step, Error>,
+    ) {
+        self.carry_out(peer, call, 1).await;
+    }
+
+    async fn carry_out(
+        &self,
+        peer: &ClusterId,
+        call: impl Fn(&M, &View<'_>, Env) -> Result<Step, Error>,
+        most_effects: usize,
+    ) {
         for _ in 0..MOST_ATTEMPTS {
             let (side, mirror) = self.look().await;
             let step = call(&side, &mirror.view(peer).unwrap(), env()).unwrap();
-            if self.carries_out(&step).await {
+            let effects = step.effects.iter().take(most_effects);
+            if self.applies(effects).await {
                 return;
             }
             sleep(SHORTLY).await;
@@ -83,9 +103,9 @@ impl<M: Machine> Administrator<M> {
         (side, mirror)
     }
 
-    /// Applies the effects of a step, up to the first conflict with another writer.
-    async fn carries_out(&self, step: &Step) -> bool {
-        for effect in &step.effects {
+    /// Applies effects, up to the first conflict with another writer.
+    async fn applies<'e>(&self, effects: impl Iterator<Item = &'e Effect>) -> bool {
+        for effect in effects {
             match apply(&self.client, effect).await.unwrap() {
                 Applied::Written(_) | Applied::Deleted => {}
                 _ => return false,

@@ -35,3 +35,4 @@ mod replicating;
 mod requests;
 mod settings;
 mod silent_servers;
+mod whole_life;

@@ -267,18 +267,8 @@ impl Offloading {
             .unwrap();
     }
 
-    /// Waits until the VirtualNode and the Quota have this amount.
     async fn has_both(&self, cpu: &str) {
-        let (rome, milan) = (&self.clusters.rome, &self.clusters.milan);
-        until("both have the slice's resources", async || {
-            let (nodes, quotas) = (rome.all("virtualnodes"), milan.all("quotas"));
-            let amount = |made: &[Value], pointer: &str| {
-                let [made] = made else { return false };
-                made.pointer(pointer).and_then(Value::as_str) == Some(cpu)
-            };
-            amount(&nodes, "/spec/resourceQuota/hard/cpu") && amount(&quotas, "/spec/resources/cpu")
-        })
-        .await;
+        both_have(&self.clusters.rome, &self.clusters.milan, cpu).await;
     }
 
     async fn slice_has_a_kubeconfig(&self) {
@@ -288,6 +278,19 @@ impl Offloading {
         })
         .await;
     }
+}
+
+/// Waits until the VirtualNode and the Quota of the only slice have this amount.
+pub async fn both_have(rome: &FakeApiServer, milan: &FakeApiServer, cpu: &str) {
+    until("both have the slice's resources", async || {
+        let (nodes, quotas) = (rome.all("virtualnodes"), milan.all("quotas"));
+        let amount = |made: &[Value], pointer: &str| {
+            let [made] = made else { return false };
+            made.pointer(pointer).and_then(Value::as_str) == Some(cpu)
+        };
+        amount(&nodes, "/spec/resourceQuota/hard/cpu") && amount(&quotas, "/spec/resources/cpu")
+    })
+    .await;
 }
 
 /// A VirtualNode without the labels that Liqo sets.

@@ -383,12 +383,12 @@ async fn authenticated(rome: FakeApiServer, milan: FakeApiServer) -> Clusters {
 }
 
 /// Milan, as the user rome sees it.
-fn as_rome(milan: &FakeApiServer) -> FakeApiServer {
+pub fn as_rome(milan: &FakeApiServer) -> FakeApiServer {
     milan.administrator().with_rights(remote_control_plane())
 }
 
 /// The rights of Liqo's ClusterRole `liqo-remote-controlplane` on these resources.
-fn remote_control_plane() -> Vec<Rule> {
+pub fn remote_control_plane() -> Vec<Rule> {
     Rule::of_role(&json!({
         "kind": "Role",
         "metadata": { "namespace": "liqo-tenant-rome" },
@@ -463,7 +463,7 @@ fn has_kubeconfig(clusters: &Clusters) -> bool {
     names(&clusters.rome, "secrets").contains(&KUBECONFIG.to_owned())
 }
 
-fn named(server: &FakeApiServer, plural: &str, wanted: &str) -> Value {
+pub fn named(server: &FakeApiServer, plural: &str, wanted: &str) -> Value {
     let objects = server.all(plural);
     let found = objects.iter().find(|object| name(object) == wanted);
     found.unwrap_or_else(|| panic!("no {wanted}")).clone()

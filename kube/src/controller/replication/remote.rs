@@ -111,7 +111,7 @@ impl Remote {
         match change {
             Change::Listed(objects) => self.mirror.relist(watch, objects),
             Change::Seen(object) => self.mirror.observe(watch, *object),
-            Change::Left(id) => self.mirror.forget(watch, &id),
+            Change::Left(object) => self.mirror.forget(watch, &object.id()),
         }?;
         Ok(())
     }

@@ -47,6 +47,8 @@ struct Rights {
     refused: Vec<Asked>,
     /// This many further writes are refused with this status.
     busy: Option<(u32, Refusal)>,
+    /// The plurals of the kinds of which another controller makes the next object first.
+    overtaken: Vec<String>,
 }
 
 /// Where a request goes to.
@@ -135,6 +137,23 @@ impl FakeApiServer {
             message,
         };
         self.rights.lock().unwrap().busy = Some((count, refusal));
+    }
+
+    /// A server on which somebody else is faster once for each of these kinds, given by
+    /// their plurals: when an object is to be created, another controller has just created
+    /// the same one.
+    pub fn overtaking(self, plurals: &[&str]) -> Self {
+        let plurals = plurals.iter().map(|plural| (*plural).to_owned());
+        self.rights.lock().unwrap().overtaken = plurals.collect();
+        self
+    }
+
+    /// Whether somebody else creates this object first.
+    fn is_overtaken(&self, target: &Target) -> bool {
+        let mut rights = self.rights.lock().unwrap();
+        let mut overtaken = rights.overtaken.iter();
+        let found = overtaken.position(|plural| *plural == target.plural);
+        found.map(|at| rights.overtaken.remove(at)).is_some()
     }
 
     /// Why a request is refused before it is looked at.
@@ -290,6 +309,10 @@ impl FakeApiServer {
         }
         let outcome = match head.method {
             Method::GET => self.store().get(&target),
+            Method::POST if self.is_overtaken(&target) => self.change(|store| {
+                store.create(&target, content.clone())?;
+                store.create(&target, content)
+            }),
             Method::POST => self.change(|store| store.create(&target, content)),
             Method::PUT => self.change(|store| store.replace(&target, content)),
             Method::PATCH => self.change(|store| store.patch(&target, content)),

@@ -51,8 +51,28 @@ impl Rule {
         rules.map(rule).collect()
     }
 
-    pub fn is_for(&self, resource: &str) -> bool {
-        self.resources.iter().any(|it| it == resource)
+    /// The same rights, each as a rule of its own: one verb on one resource, and one name if
+    /// the rule has names.
+    pub fn pairs(&self) -> Vec<Self> {
+        let names: Vec<Vec<String>> = match self.names.is_empty() {
+            true => vec![Vec::new()],
+            false => self.names.iter().map(|name| vec![name.clone()]).collect(),
+        };
+        let mut pairs = Vec::new();
+        for group in &self.groups {
+            for resource in &self.resources {
+                for verb in &self.verbs {
+                    pairs.extend(names.iter().map(|names| Self {
+                        namespace: self.namespace.clone(),
+                        groups: vec![group.clone()],
+                        resources: vec![resource.clone()],
+                        names: names.clone(),
+                        verbs: vec![verb.clone()],
+                    }));
+                }
+            }
+        }
+        pairs
     }
 
     pub fn allows(&self, asked: &Asked) -> bool {
@@ -67,11 +87,11 @@ impl Rule {
 
 impl std::fmt::Display for Rule {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            formatter,
-            "{:?} {:?} {:?}",
-            self.verbs, self.resources, self.names
-        )
+        let parts = [&self.verbs, &self.resources, &self.groups, &self.names];
+        let parts = parts.map(|texts| texts.join(","));
+        let named = parts.iter().filter(|part| !part.is_empty());
+        let named: Vec<&str> = named.map(String::as_str).collect();
+        formatter.write_str(&named.join(" "))
     }
 }
 

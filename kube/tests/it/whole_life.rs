@@ -1,0 +1,343 @@
+//! The life of a peering, as after an installation: the controllers run with all of their
+//! parts and with the rights of their servers, and the administrators carry the messages.
+//! Each right that `deploy/` grants is used.
+
+use futures::{StreamExt, future::pending};
+use kube::api::{Patch, PatchParams};
+use liqo_auth::{
+    Consumer, Provider,
+    consumer::SliceOptions,
+    model::{Kind, ObjectRef, TenantCondition},
+};
+use liqo_auth_kube::{Cluster, Controller, Handle, LimitsEnforcement, follow};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::{
+    administrator::Administrator,
+    clusters::{authenticated, consumer_of, id, names, provider_of, signer},
+    fake::FakeApiServer,
+    life::{Life, api, until},
+    offloading::both_have,
+    replicating::{as_rome, named, remote_control_plane},
+};
+
+/// Rome. A second controller of the consumer has made an Identity and a Renew first.
+pub fn rome() -> FakeApiServer {
+    FakeApiServer::with_liqo("rome").overtaking(&["identities", "renews"])
+}
+
+/// Milan. A second controller of the provider has made some of the objects first.
+pub fn milan() -> FakeApiServer {
+    let milan = FakeApiServer::with_liqo("milan");
+    milan.put(json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {
+            "name": "liqo-virtual-kubelet-remote-clusterwide",
+            "labels": { "app.kubernetes.io/name": "virtual-kubelet-remote-clusterwide" },
+        },
+        "rules": [],
+    }));
+    milan.overtaking(&[
+        "namespaces",
+        "certificatesigningrequests",
+        "rolebindings",
+        "clusterrolebindings",
+    ])
+}
+
+/// Lives this life on both servers.
+pub async fn live(rome: FakeApiServer, milan: FakeApiServer) {
+    let mut peering = Peering::start(rome, milan).await;
+    peering.follow_settings().await;
+    peering.begin().await;
+    peering.repair().await;
+    peering.end().await;
+    peering.begin_again().await;
+    peering.offload().await;
+    peering.drain().await;
+}
+
+struct Peering {
+    rome: FakeApiServer,
+    milan: FakeApiServer,
+    /// Milan, as the user rome sees it.
+    as_rome: FakeApiServer,
+    consumer: Handle,
+    provider: Handle,
+    at_rome: Administrator<Consumer>,
+    at_milan: Administrator<Provider>,
+    /// Milan's signer of certificates.
+    signing: JoinSet<()>,
+    _controllers: JoinSet<()>,
+}
+
+impl Peering {
+    async fn start(rome: FakeApiServer, milan: FakeApiServer) -> Self {
+        let (mut signing, mut controllers) = (JoinSet::new(), JoinSet::new());
+        let endpoint = signer(&milan, &mut signing);
+        let as_rome = as_rome(&milan);
+
+        let cluster = Cluster::open(rome.client()).await.unwrap();
+        let to_milan = as_rome.client();
+        let (controller, consumer) = Controller::builder(&cluster)
+            .consumer(consumer_of(&cluster))
+            .replicate(move |_| Ok(to_milan.clone()))
+            .offloading(LimitsEnforcement::Soft)
+            .publish_events()
+            .build();
+        controllers.spawn(controller.run(pending()));
+
+        let cluster = Cluster::open(milan.client()).await.unwrap();
+        let (controller, provider) = Controller::builder(&cluster)
+            .provider(provider_of(&cluster, &endpoint))
+            .offloading(LimitsEnforcement::Soft)
+            .publish_events()
+            .build();
+        controllers.spawn(controller.run(pending()));
+
+        consumer.synchronized().await;
+        provider.synchronized().await;
+        let at_rome = Administrator::new(rome.administrator().client(), consumer_of);
+        let at_milan = Administrator::new(milan.administrator().client(), move |cluster| {
+            provider_of(cluster, &endpoint)
+        });
+        Self {
+            rome,
+            milan,
+            as_rome,
+            consumer,
+            provider,
+            at_rome,
+            at_milan,
+            signing,
+            _controllers: controllers,
+        }
+    }
+
+    /// As `liqo-auth run` follows its settings.
+    async fn follow_settings(&self) {
+        for server in [&self.rome, &self.milan] {
+            let settings = ObjectRef::new(Kind::ConfigMap, "liqo", "liqo-auth-settings");
+            let mut settings = follow(&server.client(), &settings);
+            assert!(settings.next().await.unwrap().is_none());
+            // The watch begins when the next state is waited for.
+            let is_watched = until("the settings are watched", async || {
+                let requests = server.requests();
+                let mut requests = requests.iter();
+                requests.any(|line| line.contains("/configmaps?") && line.contains("watch=true"))
+            });
+            tokio::select! {
+                changed = settings.next() => panic!("the settings have changed: {changed:?}"),
+                () = is_watched => {}
+            }
+        }
+    }
+
+    /// The provider's controller invites the peer that its settings declare. Then somebody
+    /// asks for a nonce, as Liqo does it.
+    async fn begin(&self) {
+        self.provider.invite(&id("rome")).await.unwrap();
+        let asks = json!({ "data": { "nonce": null } });
+        change(&self.milan, AT_MILAN, Kind::Secret, "liqo-nonce", asks).await;
+        self.carry_messages().await;
+    }
+
+    /// As `liqo-auth authenticate` does it.
+    async fn begin_again(&self) {
+        self.as_rome.clone().with_rights(remote_control_plane());
+        self.at_milan
+            .order(&id("rome"), |provider, view, env| {
+                provider.invite(view, env)
+            })
+            .await;
+        self.carry_messages().await;
+    }
+
+    async fn carry_messages(&self) {
+        let (rome, milan) = (id("rome"), id("milan"));
+        let nonce = self.at_milan.message(&rome, "nonce").await;
+        self.at_rome.receive(&milan, &nonce).await;
+        let tenant = self.at_rome.message(&milan, "Tenant").await;
+        self.at_milan.receive(&rome, &tenant).await;
+        let identity = self.at_milan.message(&rome, "Identity").await;
+        self.at_rome.receive(&milan, &identity).await;
+        authenticated(&self.consumer, &self.provider).await;
+    }
+
+    /// The controllers make again what others have changed.
+    async fn repair(&self) {
+        let life = Life {
+            consumer: &self.consumer,
+            provider: &self.provider,
+            rome: &self.rome.administrator().client(),
+            milan: &self.milan.administrator().client(),
+        };
+        life.lose_a_binding().await;
+
+        // The second event of the same decision is a change of the first one.
+        for _ in 0..2 {
+            let unsigned = json!({ "data": { "signedNonce": null } });
+            change(
+                &self.rome,
+                AT_ROME,
+                Kind::Secret,
+                "liqo-signed-nonce",
+                unsigned,
+            )
+            .await;
+            until("the nonce is signed again", async || {
+                let secret = named(&self.rome, "secrets", "liqo-signed-nonce");
+                secret["data"]["signedNonce"].is_string()
+            })
+            .await;
+        }
+
+        let renews = || self.rome.all("renews");
+        until("the provider's answer has come back", async || {
+            let answers = renews();
+            answers.len() == 1 && answers[0]["status"]["authParams"].is_object()
+        })
+        .await;
+        let unlabelled = json!({ "metadata": { "labels": { "liqo.io/remote-cluster-id": null } } });
+        change(
+            &self.rome,
+            AT_ROME,
+            Kind::Renew,
+            "controlplane-milan",
+            unlabelled,
+        )
+        .await;
+        until("the Renew has its label again", async || {
+            renews()[0]["metadata"]["labels"]["liqo.io/remote-cluster-id"] == "milan"
+        })
+        .await;
+    }
+
+    /// As `liqo-auth unauthenticate` does it, which is killed at the consumer.
+    async fn end(&self) {
+        self.lose_rights();
+        self.at_milan
+            .order(&id("rome"), |provider, view, _| provider.end(view))
+            .await;
+        until("the peering is gone at the provider", async || {
+            let mut kinds = ["tenants", "renews"].iter();
+            kinds.all(|plural| names(&self.milan, plural).is_empty())
+                && !names(&self.milan, "secrets").contains(&"liqo-nonce".to_owned())
+        })
+        .await;
+        for plural in ["rolebindings", "clusterrolebindings"] {
+            assert!(names(&self.milan, plural).is_empty());
+        }
+        self.at_rome
+            .begin(&id("milan"), |consumer, view, _| {
+                consumer.unauthenticate(view)
+            })
+            .await;
+        until("the peering is gone at the consumer", async || {
+            let mut kinds = ["identities", "renews"].iter();
+            kinds.all(|plural| names(&self.rome, plural).is_empty())
+        })
+        .await;
+    }
+
+    /// A slice, from its request to its VirtualNode and its Quota, and what may happen to it.
+    async fn offload(&self) {
+        for cpu in ["2", "3"] {
+            self.request("mypool", cpu).await;
+            both_have(&self.rome, &self.milan, cpu).await;
+        }
+        let incomplete = json!({ "spec": { "csr": null } });
+        change(
+            &self.rome,
+            AT_ROME,
+            Kind::ResourceSlice,
+            "mypool",
+            incomplete,
+        )
+        .await;
+        until("the slice has a request again", async || {
+            named(&self.rome, "resourceslices", "mypool")["spec"]["csr"].is_string()
+        })
+        .await;
+
+        let identity = "resourceslice-mypool";
+        let certificate =
+            || named(&self.rome, "identities", identity)["spec"]["authParams"]["signedCRT"].clone();
+        let wrong = json!({ "spec": { "authParams": { "signedCRT": "YQ==" } } });
+        change(&self.rome, AT_ROME, Kind::Identity, identity, wrong).await;
+        until("the Identity has its certificate again", async || {
+            certificate() != "YQ=="
+        })
+        .await;
+
+        for (condition, cordoned) in [
+            (TenantCondition::Cordoned, json!(true)),
+            (TenantCondition::Active, Value::Null),
+        ] {
+            self.set_condition(condition).await;
+            until("the Quota has the peer's condition", async || {
+                let quotas = self.milan.all("quotas");
+                quotas.len() == 1 && quotas[0]["spec"]["cordoned"] == cordoned
+            })
+            .await;
+        }
+    }
+
+    /// The peer is drained while the signer has not answered a request.
+    async fn drain(&mut self) {
+        self.signing.abort_all();
+        self.request("another", "1").await;
+        let is_open = || {
+            let requests = self.milan.all("certificatesigningrequests");
+            let mut requests = requests.iter();
+            requests.any(|request| request["status"]["certificate"].is_null())
+        };
+        until("a request is open", async || is_open()).await;
+        self.lose_rights();
+        self.set_condition(TenantCondition::Drained).await;
+        until("the slices and the request are gone", async || {
+            names(&self.milan, "resourceslices").is_empty() && !is_open()
+        })
+        .await;
+    }
+
+    async fn request(&self, slice: &str, cpu: &str) {
+        let options = SliceOptions {
+            resources: [("cpu".to_owned(), cpu.into())].into(),
+            ..SliceOptions::named(slice)
+        };
+        self.at_rome
+            .order(&id("milan"), |consumer, view, env| {
+                consumer.request_slice(view, &options, env)
+            })
+            .await;
+    }
+
+    async fn set_condition(&self, condition: TenantCondition) {
+        self.at_milan
+            .order(&id("rome"), |provider, view, _| {
+                provider.set_condition(view, condition)
+            })
+            .await;
+    }
+
+    /// The user rome loses its rights, as its bindings at milan are about to go.
+    fn lose_rights(&self) {
+        self.as_rome.clone().with_rights(Vec::new());
+    }
+}
+
+/// Changes an object, as an administrator.
+async fn change(server: &FakeApiServer, namespace: &str, kind: Kind, name: &str, change: Value) {
+    let client = server.administrator().client();
+    let (parameters, change) = (PatchParams::default(), Patch::Merge(change));
+    let objects = api(&client, kind, namespace);
+    objects.patch(name, &parameters, &change).await.unwrap();
+}
+
+/// Milan's tenant namespace at rome.
+const AT_ROME: &str = "liqo-tenant-milan";
+/// Rome's tenant namespace at milan.
+const AT_MILAN: &str = "liqo-tenant-rome";
