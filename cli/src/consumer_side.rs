@@ -19,6 +19,7 @@ use crate::{
     environment::Clock,
     failure::{Failure, Result},
     home::{Home, Settings},
+    output::program,
     provider_side::check_other,
 };
 
@@ -133,6 +134,7 @@ impl<'h> ConsumerSide<'h> {
             self.peer
         );
         let step = self.receive(nonce, &subject)?;
+        let waits = step.notices.contains(&Notice::NewKeyAwaitsNonce);
         let tenant = step
             .outbox
             .into_iter()
@@ -140,13 +142,25 @@ impl<'h> ConsumerSide<'h> {
                 MessageBody::Tenant(tenant) => Some(*tenant),
                 _ => None,
             });
-        tenant.ok_or_else(|| Failure::at_odds("this home has no key to sign with"))
+        tenant.ok_or_else(|| match waits {
+            true => Failure::waiting(format!(
+                "{} has to make another nonce for the new key: {} create nonce --replace --remote-cluster-id {}",
+                self.peer,
+                program(),
+                self.home.cluster_id(),
+            )),
+            false => Failure::at_odds("this home has no key to sign with"),
+        })
     }
 
-    /// Receives an Identity in memory.
-    pub(crate) fn receive_identity(&mut self, identity: &Identity, subject: &str) -> Result<()> {
-        self.receive(identity.clone(), subject)?;
-        Ok(())
+    /// Receives an Identity in memory. Returns the notices: later steps do not know any more
+    /// that a key was seen for the first time.
+    pub(crate) fn receive_identity(
+        &mut self,
+        identity: &Identity,
+        subject: &str,
+    ) -> Result<Vec<Notice>> {
+        Ok(self.receive(identity.clone(), subject)?.notices)
     }
 
     /// The nonce that was signed last.
