@@ -70,6 +70,13 @@ impl<'h> ConsumerSide<'h> {
         Self::judge(home, peer, &consumer, clock, message)
     }
 
+    /// Checks whether this side would sign a nonce. Returns the error if it would not.
+    /// Nothing changes.
+    pub(crate) fn judge_nonce(&self, nonce: &Nonce) -> Result<Result<(), Error>> {
+        let message = Message::new(&self.peer, self.machine.cluster_id(), nonce.clone());
+        Self::judge(self.home, &self.peer, &self.machine, self.clock, message)
+    }
+
     /// The present state. No step is carried out.
     pub(crate) fn stand(&self) -> Result<Option<ConsumerStand>> {
         Ok(Some(match self.status()?.phase {

@@ -90,7 +90,7 @@ fn ask_for_identity(
     consumer: &mut ConsumerSide<'_>,
     user: &PeeringUser,
 ) -> Result<Option<Identity>> {
-    let Some(nonce) = ask_for_nonce(context, steps, user)? else {
+    let Some(nonce) = ask_for_nonce(context, steps, consumer, user)? else {
         consumer.home.save()?;
         return Ok(None);
     };
@@ -120,6 +120,7 @@ fn ask_for_identity(
 fn ask_for_nonce(
     context: &Context,
     steps: &mut Steps,
+    consumer: &ConsumerSide<'_>,
     user: &PeeringUser,
 ) -> Result<Option<Nonce>> {
     if context.trial().is_some() {
@@ -132,7 +133,7 @@ fn ask_for_nonce(
     user.ask_for_nonce()?;
     steps.done(Side::Remote, "Tenant namespace correctly ensured")?;
     steps.done(Side::Remote, "Nonce secret ensured")?;
-    let nonce = user.await_nonce(context.timeout())?;
+    let nonce = user.await_nonce(context.timeout(), |nonce| consumer.judge_nonce(nonce))?;
     steps.done(Side::Remote, "Nonce generated successfully")?;
     steps.done(Side::Remote, "Nonce retrieved")?;
     Ok(Some(nonce))

@@ -132,18 +132,27 @@ impl PeeringUser {
         self.run(self.provider.nonce())
     }
 
-    /// Waits for the nonce that the provider's controllers make.
-    pub(crate) fn await_nonce(&self, within: Duration) -> Result<Nonce> {
-        let nonce = wait(within, || self.nonce())?;
-        nonce.ok_or_else(|| {
-            self.unanswered(&format!(
+    /// Waits for a nonce of the provider's controllers that `judge` accepts. After the end of
+    /// a peering, they first delete the nonce that was used.
+    pub(crate) fn await_nonce(
+        &self,
+        within: Duration,
+        judge: impl Fn(&Nonce) -> Result<Result<(), Error>>,
+    ) -> Result<Nonce> {
+        let nonce = await_accepted(within, || self.nonce(), judge)?;
+        nonce.map_err(|refusal| match refusal {
+            Some(error) => {
+                let subject = format!("the nonce of {} is not signed", self.cluster_id());
+                Failure::of(&subject, &error)
+            }
+            None => self.unanswered(&format!(
                 "has made no nonce for {} within {} seconds. Its controllers have to run ({CONTROLLERS}). After the end of a peering, its administrator first invites {}: {} create nonce --remote-cluster-id {}",
                 self.consumer,
                 within.as_secs(),
                 self.consumer,
                 program(),
                 self.consumer,
-            ))
+            )),
         })
     }
 
@@ -166,20 +175,8 @@ impl PeeringUser {
         within: Duration,
         judge: impl Fn(&Identity) -> Result<Result<(), Error>>,
     ) -> Result<Identity> {
-        let mut refusal = None;
-        let accepted = wait(within, || {
-            let Some(identity) = self.identity()? else {
-                return Ok(None);
-            };
-            Ok(match judge(&identity)? {
-                Ok(()) => Some(identity),
-                Err(error) => {
-                    refusal = Some(error);
-                    None
-                }
-            })
-        })?;
-        accepted.ok_or_else(|| match refusal {
+        let identity = await_accepted(within, || self.identity(), judge)?;
+        identity.map_err(|refusal| match refusal {
             Some(error) => Failure::of("the consumer refuses the Identity", &error),
             None => self.unanswered(&format!(
                 "has not answered the Tenant of {} within {} seconds. Its controllers have to run ({CONTROLLERS}). If it approves requests by hand, its administrator first approves this one: {} approve tenant {}",
@@ -213,17 +210,26 @@ impl PeeringUser {
     }
 }
 
-/// Looks again and again, until there is something or the time is over.
-fn wait<T>(within: Duration, mut look: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
+/// Looks again and again, until there is something that `judge` accepts, or the time is over.
+/// The inner error is the last refusal, if something is there.
+fn await_accepted<T>(
+    within: Duration,
+    look: impl Fn() -> Result<Option<T>>,
+    judge: impl Fn(&T) -> Result<Result<(), Error>>,
+) -> Result<Result<T, Option<Error>>> {
     let began = Instant::now();
     let mut pause = FIRST_PAUSE;
     loop {
+        let mut refusal = None;
         if let Some(found) = look()? {
-            return Ok(Some(found));
+            match judge(&found)? {
+                Ok(()) => return Ok(Ok(found)),
+                Err(error) => refusal = Some(error),
+            }
         }
         let left = within.saturating_sub(began.elapsed());
         if left.is_zero() {
-            return Ok(None);
+            return Ok(Err(refusal));
         }
         thread::sleep(pause.min(left));
         pause = LONGEST_PAUSE.min(pause * 2);
