@@ -128,7 +128,8 @@ pub(crate) struct Global {
         help_heading = "Global options"
     )]
     pub(crate) verbose: u8,
-    /// How long to wait for the other side: for a cluster's signer, and with --wait
+    /// How long to wait for the other side: for a cluster's signer, for the controllers that
+    /// answer a peering user, and with --wait
     #[arg(
         long,
         global = true,
@@ -155,6 +156,9 @@ pub(crate) enum Command {
     #[command(after_help = INIT_EXAMPLES)]
     Init(Init),
     /// Authenticate with a provider cluster, with access to both clusters
+    ///
+    /// The kubeconfig of one of the provider's peering users is enough for the provider. Then
+    /// the provider's own controllers answer, and the command waits for them.
     #[command(visible_alias = "auth", after_help = AUTHENTICATE_EXAMPLES)]
     Authenticate(Authenticate),
     /// Create a nonce (on the provider) or a resource slice (on the consumer)
@@ -332,9 +336,8 @@ pub(crate) struct Authenticate {
     pub(crate) remote_api_server: ApiServerUrl,
     #[command(flatten)]
     pub(crate) making: Making,
-    /// The URL of the proxy to use for the communication with the remote cluster; "" for none
-    #[arg(long, value_name = "URL")]
-    pub(crate) proxy_url: Option<String>,
+    #[command(flatten)]
+    pub(crate) known: Known,
 }
 
 #[derive(Debug, Subcommand)]

@@ -19,6 +19,7 @@ use crate::{
     environment::Clock,
     failure::{Failure, Result},
     home::{Home, Settings},
+    output::program,
     provider_side::check_other,
 };
 
@@ -67,6 +68,13 @@ impl<'h> ConsumerSide<'h> {
         let consumer = consumer(home, peer, policy)?;
         let message = Message::new(peer, consumer.cluster_id(), identity.clone());
         Self::judge(home, peer, &consumer, clock, message)
+    }
+
+    /// Checks whether this side would sign a nonce. Returns the error if it would not.
+    /// Nothing changes.
+    pub(crate) fn judge_nonce(&self, nonce: &Nonce) -> Result<Result<(), Error>> {
+        let message = Message::new(&self.peer, self.machine.cluster_id(), nonce.clone());
+        Self::judge(self.home, &self.peer, &self.machine, self.clock, message)
     }
 
     /// The present state. No step is carried out.
@@ -133,6 +141,7 @@ impl<'h> ConsumerSide<'h> {
             self.peer
         );
         let step = self.receive(nonce, &subject)?;
+        let waits = step.notices.contains(&Notice::NewKeyAwaitsNonce);
         let tenant = step
             .outbox
             .into_iter()
@@ -140,13 +149,25 @@ impl<'h> ConsumerSide<'h> {
                 MessageBody::Tenant(tenant) => Some(*tenant),
                 _ => None,
             });
-        tenant.ok_or_else(|| Failure::at_odds("this home has no key to sign with"))
+        tenant.ok_or_else(|| match waits {
+            true => Failure::waiting(format!(
+                "{} has to make another nonce for the new key: {} create nonce --replace --remote-cluster-id {}",
+                self.peer,
+                program(),
+                self.home.cluster_id(),
+            )),
+            false => Failure::at_odds("this home has no key to sign with"),
+        })
     }
 
-    /// Receives an Identity in memory.
-    pub(crate) fn receive_identity(&mut self, identity: &Identity, subject: &str) -> Result<()> {
-        self.receive(identity.clone(), subject)?;
-        Ok(())
+    /// Receives an Identity in memory. Returns the notices: later steps do not know any more
+    /// that a key was seen for the first time.
+    pub(crate) fn receive_identity(
+        &mut self,
+        identity: &Identity,
+        subject: &str,
+    ) -> Result<Vec<Notice>> {
+        Ok(self.receive(identity.clone(), subject)?.notices)
     }
 
     /// The nonce that was signed last.

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use liqo_auth::policy::Policy;
+use liqo_auth::{model::ClusterId, policy::Policy};
 use serde_json::Value;
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     consumer_side,
     environment::Clock,
     failure::{Failure, Result},
-    home::{Connection, Home, Report, SecretValue, Site, Trial, Use},
+    home::{Connection, Home, ProviderAccess, Report, SecretValue, Site, Trial, Use},
     jsonpath::Template,
     output::Printer,
     provider_side,
@@ -122,21 +122,32 @@ impl Context {
         Ok(home)
     }
 
-    /// Opens two clusters for writing, and reads their objects with `load`.
-    pub(crate) fn open_both(
+    /// Opens two clusters for writing, and reads the objects of each with the closure, which
+    /// gets the ID of the other. A peering user's cluster is only reached, and not read.
+    pub(crate) fn open_with_provider(
         &self,
-        one: &Site,
-        other: &Site,
-        load: impl FnOnce(&mut Home, &mut Home) -> Result<()>,
-    ) -> Result<(Home, Home)> {
-        let (mut one, mut other) = Home::open_both(one, other, self.purpose(Use::Write))?;
-        load(&mut one, &mut other)?;
-        for home in [&mut one, &mut other] {
-            home.wait_at_most(self.timeout());
-            self.try_out(home)?;
-            home.report_to(&self.report);
+        local: &Site,
+        remote: &Site,
+        load_local: impl FnOnce(&mut Home, &ClusterId) -> Result<()>,
+        load_remote: impl FnOnce(&mut Home, &ClusterId) -> Result<()>,
+    ) -> Result<(Home, ProviderAccess)> {
+        let purpose = self.purpose(Use::Write);
+        let (mut local, mut remote) = Home::open_with_provider(local, remote, purpose)?;
+        load_local(&mut local, remote.cluster_id())?;
+        if let ProviderAccess::Administrator(remote) = &mut remote {
+            load_remote(remote, local.cluster_id())?;
+            self.make_ready(remote)?;
         }
-        Ok((one, other))
+        self.make_ready(&mut local)?;
+        Ok((local, remote))
+    }
+
+    /// Gives a home that was read what the command's options say.
+    fn make_ready(&self, home: &mut Home) -> Result<()> {
+        home.wait_at_most(self.timeout());
+        self.try_out(home)?;
+        home.report_to(&self.report);
+        Ok(())
     }
 
     /// What the command does with a home. A trial only reads.

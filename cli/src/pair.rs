@@ -18,7 +18,7 @@ use crate::{
     context::{Context, load},
     environment::Clock,
     failure::{Failure, Result},
-    home::{Home, Use},
+    home::{Home, ProviderAccess, Use},
     provider_side::{ProviderSide, ProviderStand},
 };
 
@@ -36,10 +36,11 @@ pub(crate) struct Rest {
     pub(crate) notices: Vec<Notice>,
 }
 
-/// The home of a command, and the peer's home if the command names it.
-pub(crate) struct Homes {
+/// The home of a command, and the peer's home if the command names it, or how the command
+/// reaches the peer.
+pub(crate) struct Homes<R = Home> {
     pub(crate) local: Home,
-    pub(crate) remote: Option<Home>,
+    pub(crate) remote: Option<R>,
     pub(crate) peer: ClusterId,
 }
 
@@ -112,6 +113,23 @@ impl Homes {
     /// Opens the home of a command, and the remote home if the command names it.
     /// Both are opened for writing.
     pub(crate) fn open(context: &Context, remote: &Remote) -> Result<Self> {
+        let Homes {
+            local,
+            remote,
+            peer,
+        } = Homes::reach(context, remote)?;
+        let remote = remote.map(ProviderAccess::administered).transpose()?;
+        Ok(Self {
+            local,
+            remote,
+            peer,
+        })
+    }
+}
+
+impl Homes<ProviderAccess> {
+    /// Like [`open`](Homes::open), but a peering user may reach the remote cluster.
+    pub(crate) fn reach(context: &Context, remote: &Remote) -> Result<Self> {
         let Some(remote_site) = remote.site.named() else {
             let peer = remote.remote_cluster_id.clone();
             return Ok(Self {
@@ -123,15 +141,16 @@ impl Homes {
             });
         };
         let local_site = context.site_beside(&remote_site)?;
-        let (local, other) = context.open_both(&local_site, &remote_site, |local, other| {
-            load(local)?;
-            load(other)
-        })?;
+        let (local, other) = context.open_with_provider(
+            &local_site,
+            &remote_site,
+            |local, _| load(local),
+            |other, _| load(other),
+        )?;
         let peer = other.cluster_id().clone();
         if let Some(said) = remote.remote_cluster_id.as_ref().filter(|id| **id != peer) {
             return Err(Failure::usage(format!(
-                "--remote-cluster-id {said}: {} is the home of {peer}",
-                other.site()
+                "--remote-cluster-id {said}: {remote_site} is the home of {peer}"
             )));
         }
         Ok(Self {

@@ -12,6 +12,8 @@
     reason = "a test panics, and uses a part of the API server"
 )]
 
+#[path = "fake_clusters/by_peering_user.rs"]
+mod by_peering_user;
 #[path = "../../kube/tests/it/connect_proxy.rs"]
 mod connect_proxy;
 #[path = "../../kube/tests/it/fake/mod.rs"]
@@ -41,7 +43,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fake::FakeApiServer;
+use fake::{FakeApiServer, Rule};
 use http::{Method, Request};
 use http_body_util::BodyExt;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
@@ -74,27 +76,39 @@ struct Delay {
 impl Cluster {
     fn start(folder: &Folder, id: &str) -> Self {
         let server = FakeApiServer::with_liqo(id);
-        let runtime = Runtime::new().unwrap();
-        let listener = runtime.block_on(Listener::bind("127.0.0.1:0")).unwrap();
+        let cluster = Self {
+            server,
+            delay: Arc::default(),
+            runtime: Runtime::new().unwrap(),
+        };
+        cluster.listen(folder, id, cluster.server.clone(), cluster.delay.clone());
+        cluster.set(&json!({ "apiServer": format!("https://{id}.example:6443") }));
+        cluster
+    }
+
+    /// Writes the kubeconfig of a user who has these rights only. Returns the server as this
+    /// user meets it.
+    fn has_a_user(&self, folder: &Folder, name: &str, rights: Vec<Rule>) -> FakeApiServer {
+        let server = self.server.administrator().with_rights(rights);
+        self.listen(folder, name, server.clone(), Arc::default());
+        server
+    }
+
+    /// Serves at an address of its own, and writes the kubeconfig with this name.
+    fn listen(&self, folder: &Folder, name: &str, server: FakeApiServer, delay: Arc<Delay>) {
+        let bound = self.runtime.block_on(Listener::bind("127.0.0.1:0"));
+        let listener = bound.unwrap();
         let address = listener.local_addr().unwrap();
-        let delay = Arc::new(Delay::default());
-        runtime.spawn(serve(listener, server.clone(), delay.clone()));
+        self.runtime.spawn(serve(listener, server, delay));
         let kubeconfig = json!({
             "apiVersion": "v1",
             "kind": "Config",
-            "current-context": id,
-            "contexts": [{ "name": id, "context": { "cluster": id, "user": id } }],
-            "clusters": [{ "name": id, "cluster": { "server": format!("http://{address}") } }],
-            "users": [{ "name": id, "user": { "token": "x" } }],
+            "current-context": name,
+            "contexts": [{ "name": name, "context": { "cluster": name, "user": name } }],
+            "clusters": [{ "name": name, "cluster": { "server": format!("http://{address}") } }],
+            "users": [{ "name": name, "user": { "token": "x" } }],
         });
-        folder.write(id, &kubeconfig.to_string());
-        let cluster = Self {
-            server,
-            delay,
-            runtime,
-        };
-        cluster.set(&json!({ "apiServer": format!("https://{id}.example:6443") }));
-        cluster
+        folder.write(name, &kubeconfig.to_string());
     }
 
     /// Has an authority sign the approved requests, as the controller manager does.

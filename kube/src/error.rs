@@ -132,6 +132,14 @@ pub(crate) async fn succeeds_in_time<T>(
 const HALF_A_MINUTE: Duration = Duration::from_secs(30);
 
 impl Error {
+    /// Whether the API server refuses the request to this user (403).
+    pub fn is_forbidden(&self) -> bool {
+        let Self::Request { source, .. } = self else {
+            return false;
+        };
+        matches!(&**source, kube::Error::Api(status) if status.is_forbidden())
+    }
+
     pub(crate) fn request(request: impl ToString, source: kube::Error) -> Self {
         Self::Request {
             request: request.to_string(),

@@ -50,6 +50,7 @@ Examples:
 pub(super) const AUTHENTICATE_EXAMPLES: &str = "\
 Examples:
   liqo-auth authenticate --remote-kubeconfig provider.kubeconfig
+  liqo-auth authenticate --kubeconfig consumer.kubeconfig --remote-kubeconfig peering-user.kubeconfig
   liqo-auth authenticate --context consumer --remote-context provider
   liqo-auth authenticate --home ./cl-consumer --remote-home ./cl-provider
   liqo-auth authenticate --init --home ./cl-consumer --remote-home ./cl-provider \\

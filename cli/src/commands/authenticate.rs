@@ -1,10 +1,13 @@
-//! `authenticate`: the whole exchange, with access to both homes.
+//! `authenticate`: the whole exchange, with access to both clusters, or as a peering user of
+//! the provider's.
 
+mod by_peering_user;
 mod steps;
 
 use liqo_auth::{
     crypto::{Nonce, SigningKey},
-    model::{ClusterId, ObjectRef, Timestamp},
+    machine::Notice,
+    model::{ClusterId, Identity, ObjectRef, Timestamp},
 };
 
 use self::steps::Steps;
@@ -18,7 +21,7 @@ use crate::{
     consumer_side::{self, ConsumerSide, ConsumerStand, sentence},
     context::Context,
     failure::{Failure, Result},
-    home::{Home, Signer},
+    home::{Home, ProviderAccess, Signer},
     output::{Side, program},
     overview::{self, Peering, Role},
     provider_side::{self, ProviderSide, ProviderStand, end_of_trial, refused, unsigned},
@@ -52,15 +55,24 @@ pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
             return Ok(());
         }
     }
-    let (mut local, mut remote) = context.open_both(&local, &remote, |local, remote| {
-        let (consumer, provider) = (local.cluster_id().clone(), remote.cluster_id().clone());
-        local.load_for(&provider, consumer_side::watches(local)?)?;
-        remote.load_for(&consumer, provider_side::watches(remote)?)
-    })?;
-    let Some(secret) = exchange(context, arguments, &mut local, &mut remote)? else {
+    let (mut local, mut remote) = context.open_with_provider(
+        &local,
+        &remote,
+        |local, provider| local.load_for(provider, consumer_side::watches(local)?),
+        |remote, consumer| remote.load_for(consumer, provider_side::watches(remote)?),
+    )?;
+    let secret = match &mut remote {
+        ProviderAccess::Administrator(remote) => exchange(context, arguments, &mut local, remote)?,
+        ProviderAccess::PeeringUser(user) => {
+            by_peering_user::exchange(context, arguments, &mut local, user)?
+        }
+    };
+    let Some(secret) = secret else {
         return Ok(());
     };
-    if let Some(warning) = endpoint::loopback(&remote) {
+    if let ProviderAccess::Administrator(remote) = &remote
+        && let Some(warning) = endpoint::loopback(remote)
+    {
         context.printer.warning(&warning);
     }
     context.printer.lines(&format!(
@@ -163,13 +175,24 @@ fn exchange(
         Failure::at_odds(format!("{provider_id} has no Identity for {consumer_id}"))
     })?;
     steps.done(Side::Remote, "Identity correctly generated")?;
+    take_identity(context, &mut steps, &mut consumer, &identity).map(Some)
+}
 
-    consumer.receive_identity(&identity, "the consumer refuses the Identity")?;
+/// The last part of the consumer: it takes the Identity. Returns the Secret with the
+/// kubeconfig.
+fn take_identity(
+    context: &Context,
+    steps: &mut Steps,
+    consumer: &mut ConsumerSide<'_>,
+    identity: &Identity,
+) -> Result<ObjectRef> {
+    let printer = context.printer;
+    let mut notices = consumer.receive_identity(identity, "the consumer refuses the Identity")?;
     steps.done(
         Side::Local,
         "Identity correctly applied on consumer cluster",
     )?;
-    let (stand, notices) = consumer.settle()?;
+    let (stand, later) = consumer.settle()?;
     let secret = match stand {
         ConsumerStand::Authenticated(secret) => secret,
         ConsumerStand::Refused(error) => return Err(Failure::of("the Identity", &error)),
@@ -180,14 +203,17 @@ fn exchange(
         }
     };
     steps.done(Side::Local, "Identity status is filled")?;
+    let later = later.into_iter().filter(|notice| !notices.contains(notice));
+    let later: Vec<Notice> = later.collect();
+    notices.extend(later);
     for notice in notices.iter().filter_map(sentence) {
         printer.warning(&notice);
     }
     if let Some(whole) = steps.whole() {
-        let summary = summary(context, consumer.home, &provider_id, whole)?;
+        let summary = summary(context, consumer.home, &consumer.peer, whole)?;
         printer.result(&summary)?;
     }
-    Ok(Some(secret))
+    Ok(secret)
 }
 
 /// What a person at a terminal does next.
@@ -229,15 +255,17 @@ fn summary(
 fn know_provider(arguments: &Authenticate, local: &mut Home, remote: &Home) -> Result<()> {
     let provider_id = remote.cluster_id().clone();
     let known = local.settings.peers.get(&provider_id);
+    let given = &arguments.known;
     let provider_keys = match known {
+        _ if !given.provider_keys.is_empty() => given.provider_keys.clone(),
         Some(known) if !known.provider_keys.is_empty() => Vec::new(),
         _ => vec![remote.key()?.public_key().fingerprint()],
     };
     let said = Known {
-        proxy_url: arguments.proxy_url.clone(),
+        proxy_url: given.proxy_url.clone(),
         provider_keys,
-        accept_aws: remote.settings.signer == Signer::Aws,
-        ..Known::default()
+        accept_aws: given.accept_aws || remote.settings.signer == Signer::Aws,
+        ..*given
     };
     keep(local, &provider_id, &said)
 }

@@ -1,4 +1,4 @@
-//! `unauthenticate`: ends a peering, on one home or on both.
+//! `unauthenticate`: ends a peering, on one home or on both, or as a peering user.
 
 use std::{
     thread,
@@ -13,7 +13,7 @@ use crate::{
     consumer_side::ConsumerSide,
     context::Context,
     failure::{Failure, Result},
-    home::Home,
+    home::{Home, PeeringUser, ProviderAccess},
     output::{Side, escaped},
     overview::{self, Role},
     pair::{Homes, Pair},
@@ -25,14 +25,18 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
         mut local,
         remote,
         peer,
-    } = Homes::open(context, &arguments.remote)?;
+    } = Homes::reach(context, &arguments.remote)?;
     let until = arguments.wait.then(|| Instant::now() + context.timeout());
-    let Some(mut remote) = remote else {
+    let Some(remote) = remote else {
         context.confirm(&format!(
             "End the authentication with {peer} in {}?",
             local.site()
         ))?;
         return alone(context, local, &peer, until);
+    };
+    let mut remote = match remote {
+        ProviderAccess::Administrator(remote) => *remote,
+        ProviderAccess::PeeringUser(user) => return by_peering_user(context, local, &user, until),
     };
     check_direction(&local, &remote)?;
     context.confirm(&format!(
@@ -46,6 +50,61 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
     let consumer = identity.home.cluster_id().clone();
     let tenant = end(context, remote, &consumer, Side::Remote)?;
     await_removal([identity, tenant], until)
+}
+
+/// Ends the peering on the consumer, and deletes its Tenant as a peering user. The provider's
+/// controllers take the rights back.
+fn by_peering_user(
+    context: &Context,
+    local: Home,
+    user: &PeeringUser,
+    until: Option<Instant>,
+) -> Result<()> {
+    let provider = user.cluster_id();
+    let (consumer, is_trial) = (local.cluster_id().clone(), local.is_trial());
+    let has_tenant = user.has_tenant()?;
+    if !is_consumer(&local, provider) && !has_tenant {
+        return Err(Failure::waiting(format!(
+            "{consumer} and {provider} have no peering"
+        )));
+    }
+    context.confirm(&format!(
+        "End the authentication of {consumer} with {provider}, on both clusters?"
+    ))?;
+    let identity = leave(context, local, provider, Side::Local)?;
+    if is_trial {
+        if has_tenant {
+            context.printer.message(&format!(
+                "The command would also delete the Tenant of {consumer} at {provider}."
+            ));
+        }
+        return Ok(());
+    }
+    let done = match user.end()? {
+        true => "Tenant correctly deleted",
+        false => "Tenant already deleted",
+    };
+    context.printer.info(Side::Remote, done)?;
+    await_removal([identity], until)?;
+    await_end(user, until)
+}
+
+/// Waits until the provider's controllers have let the Tenant go. Without a time, nothing is
+/// awaited.
+fn await_end(user: &PeeringUser, until: Option<Instant>) -> Result<()> {
+    let Some(until) = until else {
+        return Ok(());
+    };
+    while user.has_tenant()? {
+        if Instant::now() >= until {
+            return Err(Failure::waiting(format!(
+                "the Tenant is deleted, and the controllers of {} have not let it go. Run the command again to go on waiting",
+                user.cluster_id()
+            )));
+        }
+        thread::sleep(PAUSE);
+    }
+    Ok(())
 }
 
 /// Checks that the local cluster is, or was, the consumer of the remote one.

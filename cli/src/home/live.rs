@@ -1,6 +1,7 @@
 //! A cluster by its API server: objects are read when a command begins, and each
 //! effect is a request.
 
+mod provider_access;
 mod signer;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
@@ -16,10 +17,11 @@ use liqo_auth::{
     machine::{Effect, Watch},
     model::{ClusterId, Kind, NamespaceName, Object, ObjectRef, names},
 };
-use liqo_auth_kube::{Applied, Cluster, apply, client_of, follow, get, list, resource};
+use liqo_auth_kube::{Applied, Cluster, Opened, apply, client_of, follow, get, list, resource};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 
+pub(crate) use self::provider_access::{PeeringUser, ProviderAccess};
 use super::{
     Ground, Home, Use,
     kubeconfig::{Endpoint, config},
@@ -58,6 +60,41 @@ pub(super) struct Live {
     liqo_namespace: Option<NamespaceName>,
 }
 
+/// An API server that a kubeconfig names.
+struct ApiServer {
+    runtime: Runtime,
+    client: Client,
+    found: Endpoint,
+}
+
+impl ApiServer {
+    /// Connects to a cluster, and opens it. The inner error is the cluster's.
+    fn open(
+        connection: &Connection,
+        purpose: Use,
+    ) -> Result<(Self, Result<Opened, liqo_auth_kube::Error>)> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let namespace = connection.liqo_namespace();
+        let (client, found, opened) = runtime.block_on(async {
+            let config = config(connection).await?;
+            let found = Endpoint::of(&config);
+            let client = client_of(config).context("the kubeconfig")?;
+            let opened = match purpose {
+                Use::Read => Cluster::existing_with_objects(client.clone(), namespace).await,
+                Use::Trial => Cluster::try_with_objects(client.clone(), namespace).await,
+                Use::Write => Cluster::open_with_objects(client.clone(), namespace).await,
+            };
+            Ok::<_, Failure>((client, found, opened))
+        })?;
+        let server = Self {
+            runtime,
+            client,
+            found,
+        };
+        Ok((server, opened))
+    }
+}
+
 /// What became of an effect on a cluster.
 pub(super) enum Outcome {
     /// The object as it is now. None if it was deleted.
@@ -69,21 +106,17 @@ pub(super) enum Outcome {
 impl Live {
     /// Connects to a cluster. Makes missing keys if the command may write.
     pub(super) fn connect(connection: &Connection, purpose: Use) -> Result<(Self, Settings)> {
-        let runtime = Builder::new_current_thread().enable_all().build()?;
-        let opened = runtime.block_on(async {
-            let config = config(connection).await?;
-            let found = Endpoint::of(&config);
-            let client = client_of(config).context("the kubeconfig")?;
-            let namespace = connection.liqo_namespace.as_ref();
-            let namespace = namespace.map_or(names::LIQO_NAMESPACE, NamespaceName::as_str);
-            let opened = match purpose {
-                Use::Read => Cluster::existing_with_objects(client.clone(), namespace).await,
-                Use::Trial => Cluster::try_with_objects(client.clone(), namespace).await,
-                Use::Write => Cluster::open_with_objects(client.clone(), namespace).await,
-            };
-            Ok::<_, Failure>((opened.map_err(failure)?, client, found))
-        })?;
-        let (opened, client, found) = opened;
+        let (server, opened) = ApiServer::open(connection, purpose)?;
+        Self::of(connection, server, opened.map_err(failure)?)
+    }
+
+    /// The connection to a cluster that is open.
+    fn of(connection: &Connection, server: ApiServer, opened: Opened) -> Result<(Self, Settings)> {
+        let ApiServer {
+            runtime,
+            client,
+            found,
+        } = server;
         let mut config_maps = opened.config_maps.into_iter();
         let is_it = |it: &DynamicObject| it.metadata.name.as_deref() == Some(SETTINGS_CONFIG_MAP);
         let live = Self {

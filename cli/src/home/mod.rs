@@ -44,6 +44,7 @@ pub(crate) use self::{
     folder::lock_at_once,
     kubeconfig::with_user_agent,
     layout::{AUTHORITY_SECRET, LEGACY_TLS_SECRET, RECORD_KEY_SECRET},
+    live::{PeeringUser, ProviderAccess},
     represented::{Report, replace_status},
     resting::Resting,
     settings::{Peer, Settings, Signer},
@@ -55,6 +56,7 @@ use self::{
     layout::{LOCK_FILE, ManifestFile, SETTINGS_FILE},
     live::{Live, Outcome},
     represented::Represented,
+    site::check_distinct,
     store::Store,
     trial::Rehearsed,
     write::{Change, Target, write},
@@ -138,14 +140,8 @@ impl Home {
             }
             (one, other) => (Self::open(one, purpose)?, Self::open(other, purpose)?),
         };
-        if one.cluster_id() == other.cluster_id() {
-            return Err(Failure::usage(format!(
-                "{} and {} are both the cluster {}: a cluster does not peer with itself",
-                one.site,
-                other.site,
-                one.cluster_id()
-            )));
-        }
+        let (id, other_id) = (one.cluster_id(), other.cluster_id());
+        check_distinct((&one.site, id), (&other.site, other_id))?;
         Ok((one, other))
     }
 

@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use liqo_auth::model::NamespaceName;
+use liqo_auth::model::{ClusterId, NamespaceName, names};
+
+use crate::failure::{Failure, Result};
 
 /// Names a cluster on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +74,12 @@ impl Connection {
         kubeconfig.is_none() && names.into_iter().all(Option::is_none) && !in_cluster
     }
 
+    /// The name of Liqo's namespace.
+    pub(super) fn liqo_namespace(&self) -> &str {
+        let named = self.liqo_namespace.as_ref();
+        named.map_or(names::LIQO_NAMESPACE, NamespaceName::as_str)
+    }
+
     fn options(&self, prefix: &str) -> String {
         let kubeconfig = self.kubeconfig.as_deref();
         let kubeconfig = kubeconfig.map(|path| path.display().to_string());
@@ -89,6 +97,17 @@ impl Connection {
         let options: Vec<String> = options.chain(inside).collect();
         options.join(" ")
     }
+}
+
+/// Refuses two sites of one cluster.
+pub(super) fn check_distinct(one: (&Site, &ClusterId), other: (&Site, &ClusterId)) -> Result<()> {
+    let ((site, id), (other_site, other_id)) = (one, other);
+    if id == other_id {
+        return Err(Failure::usage(format!(
+            "{site} and {other_site} are both the cluster {id}: a cluster does not peer with itself"
+        )));
+    }
+    Ok(())
 }
 
 /// An option as a shell reads it.

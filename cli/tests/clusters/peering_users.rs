@@ -4,10 +4,11 @@ use std::{env, process::Command};
 
 use serde_json::json;
 
-use crate::{BOTH, Clusters, tool::Run};
+use crate::{BOTH, Clusters, controllers::Running, tool::Run};
 
 const GENERATE: &str = "generate peering-user --kubeconfig milan --consumer-cluster-id rome";
 const DELETE: &str = "delete peering-user --kubeconfig milan --consumer-cluster-id rome";
+const BY_USER: &str = "--kubeconfig rome --remote-kubeconfig user";
 
 #[test]
 #[ignore = "needs the clusters that e2e/run starts"]
@@ -16,6 +17,8 @@ fn a_peering_user_authenticates_its_cluster_until_it_is_deleted() {
     clusters.ends_what_is_there();
     clusters.makes_a_peering_user();
     clusters.authenticates_by_the_peering_user();
+    clusters.ends_what_is_there();
+    clusters.runs_the_tool_as_the_peering_user();
     clusters.deletes_the_peering_user();
     clusters.exchanges_peering_users_with_liqoctl();
     clusters.ends();
@@ -43,12 +46,12 @@ impl Clusters {
         let before = self.objects();
         let error = self.0.refused(GENERATE, "", 5);
         assert!(error.contains("already has a peering user"), "{error}");
-        // The tool reads the provider's records, which this user may not.
+        // A command that needs the provider's records cannot be run by this user.
         let run = self
             .0
-            .run("authenticate --kubeconfig rome --remote-kubeconfig user");
-        assert_eq!(run.code, 1, "{run:?}");
-        assert!(run.err.contains("forbidden"), "{run:?}");
+            .run(&format!("create resourceslice pool {BY_USER} --cpu 1"));
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.err.contains("an administrator of milan"), "{run:?}");
         assert_eq!(self.objects(), before);
     }
 
@@ -74,6 +77,41 @@ impl Clusters {
         assert!(self.kubectl("user", answer).contains("signedCRT"));
         self.0.ok("apply --kubeconfig rome -f identity.yaml");
         assert_eq!(self.whoami(""), "rome");
+    }
+
+    /// The controllers of milan answer, with the rights of `deploy/`. The peering has ended
+    /// before, so that milan's administrator invites rome first.
+    fn runs_the_tool_as_the_peering_user(&self) {
+        let authenticate = format!("authenticate {BY_USER}");
+        let waits = self.0.run(&format!("{authenticate} --timeout 2s"));
+        assert_eq!(waits.code, 4, "{waits:?}");
+        assert!(
+            waits.err.contains("Its controllers have to run"),
+            "{waits:?}"
+        );
+
+        let provider = Running::start(self, "milan-service", "--provider");
+        self.0
+            .ok("create nonce --kubeconfig milan --remote-cluster-id rome");
+        let printed = self.0.ok(&authenticate);
+        let answers = "By a peering user: the controllers of milan answer";
+        assert!(printed.contains(answers), "{printed}");
+        assert_eq!(self.whoami(""), "rome");
+        let kubeconfig = self.kubeconfig("");
+        let requests = self.kubectl("milan", "get csr -o name");
+        for options in ["", " --dry-run"] {
+            self.0.ok(&format!("{authenticate}{options}"));
+        }
+        assert_eq!(self.kubeconfig(""), kubeconfig);
+        assert_eq!(self.kubectl("milan", "get csr -o name"), requests);
+
+        self.0.ok(&format!("unauthenticate {BY_USER} --wait"));
+        assert_eq!(self.kubectl("milan", "get tenants -A -o name"), "");
+        assert_eq!(self.kubectl("rome", "get identities -A -o name"), "");
+        self.0
+            .ok("create nonce --kubeconfig milan --remote-cluster-id rome");
+        self.0.ok(&authenticate);
+        provider.stop();
     }
 
     fn deletes_the_peering_user(&self) {

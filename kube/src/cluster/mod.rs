@@ -205,6 +205,11 @@ async fn config_maps(client: &Client, namespace: &str) -> Result<Vec<DynamicObje
     Ok(listed.items)
 }
 
+/// The ID that Liqo's ConfigMap in this namespace says.
+pub(crate) async fn read_id(client: &Client, namespace: &str) -> Result<ClusterId, Error> {
+    find_id(&config_maps(client, namespace).await?, namespace)
+}
+
 fn find_id(config_maps: &[DynamicObject], namespace: &str) -> Result<ClusterId, Error> {
     let place = ObjectRef::new(Kind::ConfigMap, namespace, names::CLUSTER_ID_CONFIG_MAP);
     let (label, app_name) = (names::APP_NAME_LABEL, names::CLUSTER_ID_CONFIG_MAP_APP_NAME);

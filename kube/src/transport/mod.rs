@@ -1,5 +1,7 @@
 mod merging;
 mod remote_cluster;
+mod tenant_namespace;
+mod wait;
 
 use futures::future::BoxFuture;
 use liqo_auth::{crypto::BoxError, machine::Message};

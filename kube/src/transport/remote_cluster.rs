@@ -17,24 +17,23 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use kube::{
     Api, Client,
-    api::{DynamicObject, ListParams, PostParams},
+    api::{DynamicObject, PostParams},
 };
 use liqo_auth::{
     assurance::commitment::COMMITMENT_ANNOTATION,
     crypto::{BoxError, Nonce},
     machine::{Effect, Message, MessageBody, Version},
     model::{
-        ClusterId, Identity, IdentitySpec, IdentityType, Kind, Metadata, Namespace, Object,
-        ObjectRef, Secret, Tenant, names,
+        ClusterId, Identity, IdentitySpec, IdentityType, Kind, Metadata, Object, ObjectRef, Secret,
+        Tenant, names,
     },
     policy::Policy,
 };
 use serde_json::Value;
-use tokio::time::{Instant, sleep};
 
-use super::{Transport, merging::Merging};
+use super::{Transport, merging::Merging, wait::Wait};
 use crate::{
-    Applied, Error, Handle, apply,
+    Applied, Error, Handle, apply, cluster,
     error::{in_time, succeeds_in_time},
     object,
 };
@@ -55,12 +54,15 @@ use crate::{
 /// created if it does not exist. Source: Liqo `pkg/liqoctl/authenticate`.
 ///
 /// [`authenticate`](Self::authenticate) also fetches the provider's nonce and Identity
-/// for this cluster.
+/// for this cluster. A program without a [`Controller`](crate::Controller) takes the same
+/// steps by [`ask_for_nonce`](Self::ask_for_nonce), [`nonce`](Self::nonce),
+/// [`send`](Self::send) and [`identity`](Self::identity).
 ///
 /// # Rights
 /// At the provider, the rights of a peering user of Liqo: in the tenant namespace, `get`
-/// and `create` Secrets, and `get`, `create` and `update` Tenants; and `get` this
-/// namespace. At the consumer: `get`, `create` and `update` Secrets and Identities. If
+/// and `create` Secrets, and `get`, `create`, `update` and `delete` Tenants; and `get` this
+/// namespace. [`find`](Self::find) lists the ConfigMaps in Liqo's namespace. At the
+/// consumer: `get`, `create` and `update` Secrets and Identities. If
 /// the namespace does not have the default name: `list` Namespaces. If the namespace
 /// does not exist yet: `create` Namespaces.
 ///
@@ -91,9 +93,9 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct RemoteCluster {
-    client: Client,
-    peer: ClusterId,
-    own: ClusterId,
+    pub(super) client: Client,
+    pub(super) peer: ClusterId,
+    pub(super) own: ClusterId,
 }
 
 impl RemoteCluster {
@@ -102,6 +104,17 @@ impl RemoteCluster {
     /// kubeconfig.
     pub fn new(client: Client, peer: ClusterId, own: ClusterId) -> Self {
         Self { client, peer, own }
+    }
+
+    /// Like [`new`](Self::new), with the ID that Liqo's ConfigMap at the peer says.
+    /// `namespace` is Liqo's namespace there, usually `liqo`.
+    ///
+    /// # Errors
+    /// [`Error::Setup`] if no ConfigMap names the peer, or several do; [`Error::Request`]
+    /// and [`Error::TimedOut`].
+    pub async fn find(client: Client, namespace: &str, own: ClusterId) -> Result<Self, Error> {
+        let peer = cluster::read_id(&client, namespace).await?;
+        Ok(Self::new(client, peer, own))
     }
 
     /// The ID of this remote cluster.
@@ -122,11 +135,10 @@ impl RemoteCluster {
     /// [`Error::TimedOut`] and [`Error::Setup`]; and the errors of [`Handle::receive`]
     /// for the nonce.
     pub async fn authenticate(&self, consumer: &Handle, within: Duration) -> Result<(), Error> {
-        let namespace = self.tenant_namespace().await?;
-        self.ask_for_nonce(&namespace).await?;
+        self.ask_for_nonce().await?;
         let mut wait = Wait::new(within);
         let nonce = loop {
-            match self.nonce(&namespace).await? {
+            match self.nonce().await? {
                 Some(nonce) => break nonce,
                 None if wait.is_over() => return Err(self.unanswered("nonce", within, None)),
                 None => wait.pause().await,
@@ -136,11 +148,11 @@ impl RemoteCluster {
         // The controller does not repeat a delivered message, but the provider may have
         // deleted this Tenant since. So the Tenant is written here as well.
         for message in &step.outbox {
-            self.write_message(message).await?;
+            self.send(message).await?;
         }
         let mut refusal = None;
         loop {
-            if let Some(identity) = self.identity(&namespace).await? {
+            if let Some(identity) = self.identity().await? {
                 // The answer may still be for an earlier Tenant.
                 match consumer.receive(self.message(identity)).await {
                     Ok(_) => return Ok(()),
@@ -155,17 +167,34 @@ impl RemoteCluster {
         }
     }
 
-    /// Creates the empty Secret that a provider fills with a nonce.
-    async fn ask_for_nonce(&self, namespace: &str) -> Result<(), Error> {
-        let secret = self.secret(namespace, names::NONCE_SECRET, names::NONCE_LABEL);
+    /// Creates the empty Secret that the provider's controllers fill with a nonce for this
+    /// cluster. Does nothing if the Secret exists.
+    ///
+    /// # Errors
+    /// [`Error::Request`], [`Error::TimedOut`] and [`Error::Setup`].
+    pub async fn ask_for_nonce(&self) -> Result<(), Error> {
+        let namespace = self.tenant_namespace().await?;
+        let secret = self.secret(&namespace, names::NONCE_SECRET, names::NONCE_LABEL);
+        let id = ObjectRef::new(Kind::Secret, &namespace, names::NONCE_SECRET);
+        if object::get(&self.client, &id).await?.is_some() {
+            return Ok(());
+        }
         match apply(&self.client, &Effect::Create(secret.into())).await? {
-            Applied::Missing => Err(self.no_namespace(namespace)),
+            Applied::Missing => Err(self.no_namespace(&namespace)),
             _ => Ok(()),
         }
     }
 
-    /// The provider's nonce for this cluster, if the provider has made it.
-    async fn nonce(&self, namespace: &str) -> Result<Option<Nonce>, Error> {
+    /// The provider's nonce for this cluster, if the provider's controllers have made it.
+    /// Nothing is written.
+    ///
+    /// # Errors
+    /// [`Error::Setup`] if the Secret has no valid nonce, or if the tenant namespace cannot
+    /// be told; [`Error::Request`] and [`Error::TimedOut`].
+    pub async fn nonce(&self) -> Result<Option<Nonce>, Error> {
+        let Some(namespace) = self.existing_namespace().await? else {
+            return Ok(None);
+        };
         let id = ObjectRef::new(Kind::Secret, namespace, names::NONCE_SECRET);
         let Some(Object::Secret(secret)) = object::get(&self.client, &id).await? else {
             return Ok(None);
@@ -181,15 +210,64 @@ impl RemoteCluster {
         })?))
     }
 
-    /// The provider's answer to this cluster's Tenant, if the provider has given it.
-    async fn identity(&self, namespace: &str) -> Result<Option<Identity>, Error> {
-        let id = ObjectRef::new(Kind::Tenant, namespace, self.own.as_str());
-        match object::get(&self.client, &id).await? {
+    /// The provider's answer to this cluster's Tenant, if the provider has given it. The
+    /// answer may still be for an earlier Tenant. Nothing is written.
+    ///
+    /// # Errors
+    /// [`Error::Setup`] if the tenant namespace cannot be told; [`Error::Request`] and
+    /// [`Error::TimedOut`].
+    pub async fn identity(&self) -> Result<Option<Identity>, Error> {
+        match self.tenant().await? {
             Some(Object::Tenant(tenant)) if tenant.metadata.deletion_timestamp.is_none() => {
                 Ok(self.answer_in(&tenant))
             }
             _ => Ok(None),
         }
+    }
+
+    /// Whether the provider has a Tenant of this cluster, also one that is being deleted.
+    ///
+    /// # Errors
+    /// [`Error::Setup`] if the tenant namespace cannot be told; [`Error::Request`] and
+    /// [`Error::TimedOut`].
+    pub async fn has_tenant(&self) -> Result<bool, Error> {
+        Ok(self.tenant().await?.is_some())
+    }
+
+    /// Deletes this cluster's Tenant at the provider, as `liqoctl unauthenticate` does.
+    /// Returns whether there was one. It may wait for its finalizers.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if the provider changes the Tenant again and again;
+    /// [`Error::Setup`], [`Error::Request`] and [`Error::TimedOut`].
+    pub async fn end(&self) -> Result<bool, Error> {
+        let mut was_there = false;
+        for _ in 0..MOST_ATTEMPTS {
+            let Some(tenant) = self.tenant().await? else {
+                return Ok(was_there);
+            };
+            was_there = true;
+            let metadata = tenant.metadata();
+            if metadata.is_some_and(|metadata| metadata.deletion_timestamp.is_some()) {
+                return Ok(true);
+            }
+            let (id, version) = (tenant.id(), version_of(&tenant));
+            match apply(&self.client, &Effect::Delete { id, version }).await? {
+                Applied::Deleted | Applied::Missing => return Ok(true),
+                _ => {}
+            }
+        }
+        let name = self.own.as_str();
+        Err(Error::Conflict(ObjectRef::new(Kind::Tenant, "", name)))
+    }
+
+    /// This cluster's Tenant at the provider.
+    async fn tenant(&self) -> Result<Option<Object>, Error> {
+        let Some(namespace) = self.existing_namespace().await? else {
+            return Ok(None);
+        };
+        let id = ObjectRef::new(Kind::Tenant, namespace, self.own.as_str());
+        object::get(&self.client, &id).await
     }
 
     /// The Identity that `liqoctl` makes of a Tenant with a filled status, with the
@@ -238,7 +316,21 @@ impl RemoteCluster {
         }
     }
 
-    async fn write_message(&self, message: &Message) -> Result<(), Error> {
+    /// Writes a message as an object of the peer, as
+    /// [`deliver`](Transport::deliver) does.
+    ///
+    /// # Errors
+    /// [`Error::Delivery`] if the message is for another cluster; [`Error::Conflict`] if
+    /// the object is being deleted, or if others change it again and again;
+    /// [`Error::Setup`], [`Error::Request`] and [`Error::TimedOut`].
+    pub async fn send(&self, message: &Message) -> Result<(), Error> {
+        if message.to != self.peer {
+            let (to, peer) = (&message.to, &self.peer);
+            return Err(Error::Delivery {
+                message: message.body.name(),
+                source: format!("the message is for {to}, and this cluster is {peer}").into(),
+            });
+        }
         match message.body.clone() {
             MessageBody::Nonce(nonce) => self.write_nonce(&nonce).await,
             MessageBody::Tenant(tenant) => self.write((*tenant).into(), Merging::TENANT).await,
@@ -299,86 +391,6 @@ impl RemoteCluster {
         Err(Error::Conflict(id))
     }
 
-    /// The name of the peer's tenant namespace for this cluster. The namespace is
-    /// created if it does not exist. A peering user has no right to list namespaces, so
-    /// the namespace with the default name is read instead. A namespace with the default
-    /// name and without the labels may belong to someone else, and is not used.
-    async fn tenant_namespace(&self) -> Result<String, Error> {
-        let label = |(key, value): (String, String)| format!("{key}={value}");
-        let selector = format!(
-            "{},{}",
-            label(self.label(&self.own)),
-            names::TENANT_NAMESPACE_LABEL
-        );
-        let wanted = Namespace::for_tenant(&self.own);
-        let default_name = wanted.metadata.name.clone();
-        let id = ObjectRef::new(Kind::Namespace, "", &default_name);
-        let api: Api<DynamicObject> = object::api(&self.client, Kind::Namespace, None);
-        let labelled = ListParams::default().labels(&selector);
-        let request = "list tenant namespaces".to_owned();
-        let found = match in_time(request.clone(), api.list(&labelled)).await? {
-            Ok(list) => list
-                .items
-                .into_iter()
-                .filter_map(|it| it.metadata.name)
-                .collect(),
-            Err(kube::Error::Api(status)) if status.is_forbidden() => {
-                let found = object::get(&self.client, &id).await?;
-                let found = found.map(|found| self.own_namespace(&found)).transpose()?;
-                found.into_iter().collect()
-            }
-            Err(error) => return Err(Error::request(request, error)),
-        };
-        let found: Vec<String> = found;
-        match &found[..] {
-            [] => match apply(&self.client, &Effect::Create(wanted.into())).await? {
-                Applied::Written(_) => Ok(default_name),
-                _ => match object::get(&self.client, &id).await? {
-                    Some(found) => self.own_namespace(&found),
-                    None => Err(Error::Conflict(id)),
-                },
-            },
-            [name] => Ok(name.clone()),
-            several => Err(Error::Setup {
-                object: id,
-                problem: format!(
-                    "{} has {} tenant namespaces for {}; delete all but one",
-                    self.peer,
-                    several.len(),
-                    self.own
-                ),
-            }),
-        }
-    }
-
-    /// The name of an existing namespace, if its labels say that it is the tenant
-    /// namespace for this cluster.
-    fn own_namespace(&self, found: &Object) -> Result<String, Error> {
-        let id = found.id();
-        let labels = [
-            self.label(&self.own),
-            (
-                names::TENANT_NAMESPACE_LABEL.to_owned(),
-                names::TRUE.to_owned(),
-            ),
-        ];
-        let stored = found.metadata().map(|metadata| &metadata.labels);
-        let has = |(key, value): &(String, String)| {
-            stored.and_then(|stored| stored.get(key)) == Some(value)
-        };
-        if labels.iter().all(has) {
-            return Ok(id.name);
-        }
-        let [(peer, own), (tenant, yes)] = &labels;
-        let problem = format!(
-            "it is not labelled as the tenant namespace of {own}; delete it, or add the labels {peer}={own} and {tenant}={yes}"
-        );
-        Err(Error::Setup {
-            object: id,
-            problem,
-        })
-    }
-
     fn secret(&self, namespace: &str, name: &str, label: &str) -> Secret {
         let labels = [
             self.label(&self.own),
@@ -396,7 +408,7 @@ impl RemoteCluster {
     }
 
     /// The label that names the remote cluster of an object.
-    fn label(&self, cluster: &ClusterId) -> (String, String) {
+    pub(super) fn label(&self, cluster: &ClusterId) -> (String, String) {
         (
             names::REMOTE_CLUSTER_ID_LABEL.to_owned(),
             cluster.to_string(),
@@ -426,13 +438,7 @@ impl RemoteCluster {
 
 impl Transport for RemoteCluster {
     fn deliver<'a>(&'a self, message: &'a Message) -> BoxFuture<'a, Result<(), BoxError>> {
-        Box::pin(async move {
-            if message.to != self.peer {
-                let (to, peer) = (&message.to, &self.peer);
-                return Err(format!("the message is for {to}, and this cluster is {peer}").into());
-            }
-            Ok(self.write_message(message).await?)
-        })
+        Box::pin(async move { Ok(self.send(message).await?) })
     }
 }
 
@@ -443,34 +449,6 @@ impl core::fmt::Debug for RemoteCluster {
             .field("peer", &self.peer)
             .field("own", &self.own)
             .finish_non_exhaustive()
-    }
-}
-
-/// A wait with a time limit. Its pauses double, up to a second.
-struct Wait {
-    /// `None` if the end is too far away for an [`Instant`].
-    until: Option<Instant>,
-    next: Duration,
-}
-
-impl Wait {
-    fn new(within: Duration) -> Self {
-        Self {
-            until: Instant::now().checked_add(within),
-            next: Duration::from_millis(50),
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        self.until.is_some_and(|until| Instant::now() >= until)
-    }
-
-    async fn pause(&mut self) {
-        let left = self
-            .until
-            .map(|until| until.saturating_duration_since(Instant::now()));
-        sleep(left.map_or(self.next, |left| left.min(self.next))).await;
-        self.next = self.next.saturating_mul(2).min(Duration::from_secs(1));
     }
 }
 

@@ -302,6 +302,63 @@ async fn a_peering_user_finds_the_namespace_with_the_default_name() {
 }
 
 #[tokio::test]
+async fn a_program_without_a_controller_finds_the_peer_and_takes_the_steps() {
+    let milan = FakeApiServer::with_liqo("milan");
+    let find = |client, namespace| RemoteCluster::find(client, namespace, id("rome"));
+    let remote = find(milan.client(), "liqo").await.unwrap();
+    assert_eq!(remote.peer(), &id("milan"));
+    let error = find(milan.client(), "nowhere").await.unwrap_err();
+    assert!(error.to_string().contains("nowhere"), "{error}");
+    let without_rights = milan.administrator().with_rights(Vec::new());
+    let error = find(without_rights.client(), "liqo").await.unwrap_err();
+    assert!(error.is_forbidden(), "{error}");
+
+    // Who looks writes nothing.
+    assert!(remote.nonce().await.unwrap().is_none());
+    assert!(remote.identity().await.unwrap().is_none());
+    assert!(!remote.has_tenant().await.unwrap());
+    assert!(!remote.end().await.unwrap());
+    assert_eq!(writes(&milan), 0);
+
+    // The namespace and the Secret are made once.
+    remote.ask_for_nonce().await.unwrap();
+    assert_eq!(writes(&milan), 2);
+    remote.ask_for_nonce().await.unwrap();
+    assert_eq!(writes(&milan), 2);
+
+    milan.deny_writes(1, "no");
+    let error = remote.send(&to_milan(empty_tenant())).await.unwrap_err();
+    assert!(error.is_forbidden(), "{error}");
+    remote.send(&to_milan(empty_tenant())).await.unwrap();
+    assert!(remote.has_tenant().await.unwrap());
+    assert!(remote.end().await.unwrap());
+    assert!(names(&milan, "tenants").is_empty());
+}
+
+#[tokio::test]
+async fn a_tenant_that_is_deleted_may_wait_for_its_finalizers() {
+    let milan = FakeApiServer::with_liqo("milan");
+    let remote = RemoteCluster::new(milan.client(), id("milan"), id("rome"));
+    milan.put(tenant_namespace("liqo-tenant-rome"));
+    milan.put(json!({
+        "apiVersion": "authentication.liqo.io/v1beta1",
+        "kind": "Tenant",
+        "metadata": {
+            "name": "rome",
+            "namespace": "liqo-tenant-rome",
+            "finalizers": ["tenant.liqo.io/finalizer"],
+        },
+        "spec": {},
+    }));
+    assert!(remote.end().await.unwrap());
+    let deleted = milan.all("tenants");
+    assert!(deleted[0]["metadata"]["deletionTimestamp"].is_string());
+    assert!(remote.has_tenant().await.unwrap());
+    assert!(remote.end().await.unwrap());
+    assert_eq!(milan.all("tenants"), deleted);
+}
+
+#[tokio::test]
 async fn a_wait_may_be_without_end() {
     let rome = FakeApiServer::with_liqo("rome");
     let milan = FakeApiServer::with_liqo("milan");
@@ -346,6 +403,13 @@ async fn consumer(
         .build();
     running.spawn(controller.run(pending()));
     handle
+}
+
+/// The number of requests so far that write.
+fn writes(server: &FakeApiServer) -> usize {
+    let mut requests = server.requests();
+    requests.retain(|request| !request.starts_with("GET "));
+    requests.len()
 }
 
 async fn authenticated(consumer: &Handle) {

@@ -130,11 +130,20 @@ impl FakeApiServer {
     /// Refuses the next writes, as a server that is busy (429), that somebody else has
     /// written to (409), or that is broken (500).
     pub fn refuse_writes(&self, count: u32, code: u16, reason: &'static str) {
-        let message = "refused by the test".to_owned();
+        self.refuse_with(count, code, reason, "refused by the test");
+    }
+
+    /// Denies the next writes, as an admission webhook does that says this.
+    pub fn deny_writes(&self, count: u32, words: &str) {
+        let message = format!("admission webhook \"tenants.liqo.io\" denied the request: {words}");
+        self.refuse_with(count, 403, "Forbidden", &message);
+    }
+
+    fn refuse_with(&self, count: u32, code: u16, reason: &'static str, message: &str) {
         let refusal = Refusal {
             code,
             reason,
-            message,
+            message: message.to_owned(),
         };
         self.rights.lock().unwrap().busy = Some((count, refusal));
     }
