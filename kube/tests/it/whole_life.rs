@@ -29,17 +29,7 @@ pub fn rome() -> FakeApiServer {
 
 /// Milan. A second controller of the provider has made some of the objects first.
 pub fn milan() -> FakeApiServer {
-    let milan = FakeApiServer::with_liqo("milan");
-    milan.put(json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {
-            "name": "liqo-virtual-kubelet-remote-clusterwide",
-            "labels": { "app.kubernetes.io/name": "virtual-kubelet-remote-clusterwide" },
-        },
-        "rules": [],
-    }));
-    milan.overtaking(&[
+    FakeApiServer::with_liqo("milan").overtaking(&[
         "namespaces",
         "certificatesigningrequests",
         "rolebindings",

@@ -84,13 +84,17 @@ impl FakeApiServer {
             },
             "data": { "CLUSTER_ID": cluster_id },
         }));
-        for label in ["controlplane", "virtualkubelet"] {
+        for label in [
+            "remote-controlplane",
+            "virtual-kubelet-remote",
+            "virtual-kubelet-remote-clusterwide",
+        ] {
             server.put(json!({
                 "apiVersion": "rbac.authorization.k8s.io/v1",
                 "kind": "ClusterRole",
                 "metadata": {
-                    "name": format!("liqo-remote-{label}"),
-                    "labels": { "app.kubernetes.io/name": format!("remote-{label}") },
+                    "name": format!("liqo-{label}"),
+                    "labels": { "app.kubernetes.io/name": label },
                 },
                 "rules": [],
             }));
