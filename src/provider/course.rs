@@ -4,8 +4,8 @@ use super::{
     Phase, Status,
     administration::clean_up,
     credentials::{
-        CertificateSecret, CredentialState, HolderContext, Issued, RenewalChannel, RequestBasis,
-        answer_renews, await_revocations, delete_unanswered,
+        CertificateSecret, CredentialRequest, CredentialState, HolderContext, Issued,
+        RenewalChannel, RequestBasis, answer_renews, await_revocations, delete_unanswered,
     },
     handshake::{hand_out, keep_on_offer, phase_without_tenant, record_proof, signed_since},
     look::Look,
@@ -255,6 +255,7 @@ impl<'a> Look<'a> {
             (Phase::AwaitsTenant(nonce), _) => self.await_tenant(nonce, plan),
             (Phase::NeedsProof(verified, nonce), Some(tenant)) => {
                 record_proof(self, tenant, verified, nonce, None, plan)?;
+                self.request_with_proof(tenant, verified, nonce, plan)?;
             }
             (Phase::NeedsApproval(request), Some(tenant)) => {
                 self.ask_approver(tenant, request, plan)?;
@@ -291,6 +292,28 @@ impl<'a> Look<'a> {
             (_, None) => {}
         }
         Ok(())
+    }
+
+    /// Makes the request to the cluster's own signer in the step that records the proof, so
+    /// that the record is written once for both. The record comes before the request. An
+    /// approver comes before it as well.
+    fn request_with_proof(
+        &self,
+        tenant: &Tenant,
+        verified: &VerifiedTenant,
+        nonce: &Nonce,
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        if !self.configuration.settings.kubernetes_signer || self.configuration.needs_approval() {
+            return Ok(());
+        }
+        let context = self.control_plane(tenant, verified, nonce);
+        match context.credential_state() {
+            CredentialState::Needs(request @ CredentialRequest::Certificate(_)) => {
+                request.ask(&context, plan)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Withdraws the rights, and the request that is not answered.
