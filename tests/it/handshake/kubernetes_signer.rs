@@ -1,5 +1,6 @@
 //! The signer of Kubernetes. The requests are objects of the view. The provider
-//! creates, approves and collects them in three steps.
+//! creates, approves and collects them in three steps, of which the first one also records
+//! the proof.
 
 use core::time::Duration;
 
@@ -12,7 +13,7 @@ use liqo_auth::{
         Bytes, CertificateSigningRequest, CertificateSigningRequestCondition, Kind, Object,
         ObjectRef, TenantCondition,
     },
-    provider::{CredentialRequest, NameTable, Phase, Renewal},
+    provider::{CredentialRequest, NameTable, Phase, ProviderConfig, Renewal},
 };
 use proptest::prelude::*;
 
@@ -30,9 +31,13 @@ fn provider(record_key: [u8; 32]) -> Provider {
 }
 
 fn provider_with(record_key: RecordKey) -> Provider {
+    configured(record_key, |config| config.kubernetes_signer = true)
+}
+
+fn configured(record_key: RecordKey, change: impl FnOnce(&mut ProviderConfig)) -> Provider {
     Provider::builder(id("cl-provider"), endpoint(API_SERVER), record_key)
         .principals(std::sync::Arc::new(NameTable::default()))
-        .configure(|config| config.kubernetes_signer = true)
+        .configure(change)
         .build()
 }
 
@@ -42,7 +47,6 @@ pub(super) fn requested() -> Exchange {
     exchange.turn_of_provider();
     exchange.deliver("nonce");
     exchange.deliver("Tenant");
-    exchange.turn_of_provider();
     exchange.turn_of_provider();
     assert_eq!(requests(&exchange.at_provider).len(), 1);
     exchange
@@ -144,15 +148,39 @@ fn a_certificate_needs_three_steps() {
 }
 
 #[test]
-fn the_record_comes_before_the_request() {
+fn the_record_of_proof_and_request_comes_before_the_request() {
     let mut exchange = exchange();
     exchange.turn_of_provider();
     exchange.deliver("nonce");
     exchange.deliver("Tenant");
-    exchange.turn_of_provider();
     let step = exchange.turn_of_provider();
     let kinds: Vec<Kind> = step.effects.iter().map(Effect::kind).collect();
-    assert_eq!(kinds, [Kind::Secret, Kind::CertificateSigningRequest]);
+    assert_eq!(
+        kinds,
+        [Kind::Secret, Kind::Tenant, Kind::CertificateSigningRequest]
+    );
+}
+
+#[test]
+fn the_request_waits_for_the_approval() {
+    let mut exchange = exchange();
+    exchange.provider = configured(RecordKey::new(RECORD_KEY).unwrap(), |config| {
+        config.kubernetes_signer = true;
+        config.require_approval = true;
+    });
+    exchange.turn_of_provider();
+    exchange.deliver("nonce");
+    exchange.deliver("Tenant");
+    exchange.settle();
+    assert_eq!(exchange.provider_phase().name(), "NeedsApproval");
+    assert_eq!(requests(&exchange.at_provider), []);
+    let approved = exchange
+        .provider
+        .approve(&exchange.provider_view(), exchange.now)
+        .unwrap();
+    exchange.carry_out(true, approved);
+    exchange.turn_of_provider();
+    assert_eq!(requests(&exchange.at_provider).len(), 1);
 }
 
 #[test]
@@ -367,6 +395,8 @@ fn a_renewal_makes_another_request() {
 #[test]
 fn another_record_key_leads_to_another_name_for_the_same_request() {
     let mut proven = exchange();
+    // Without a signer, the proof alone is recorded.
+    proven.provider = configured(RecordKey::new(RECORD_KEY).unwrap(), |_| {});
     proven.turn_of_provider();
     proven.deliver("nonce");
     proven.deliver("Tenant");
