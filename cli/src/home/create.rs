@@ -175,10 +175,11 @@ pub(crate) const RECORD_KEY: &str = "key";
 pub(crate) const AUTHORITY_CERTIFICATE: &str = "tls.crt";
 pub(crate) const AUTHORITY_KEY: &str = "tls.key";
 
-/// Refuses a folder that contains other files: somebody else uses it.
+/// Refuses a folder that contains other files: somebody else uses it. The files of a home
+/// may appear meanwhile, by another process that makes it.
 fn refuse_strangers(root: &Directory) -> Result<()> {
     let ours = |name: &str| {
-        [LOCK_FILE, AUDIT_HEAD_FILE].contains(&name)
+        [LOCK_FILE, AUDIT_HEAD_FILE, SETTINGS_FILE].contains(&name)
             || is_temporary(name)
             || Area::ALL.iter().any(|area| area.folder() == name)
     };
