@@ -12,4 +12,5 @@ mod records;
 mod serving_ca;
 mod stored_commitments;
 mod tenants;
+mod two_instances;
 mod unanswered_requests;
