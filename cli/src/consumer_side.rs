@@ -70,10 +70,10 @@ impl<'h> ConsumerSide<'h> {
         Self::judge(home, peer, &consumer, clock, message)
     }
 
-    /// Checks whether this side would sign a nonce. Returns the error if it would not.
-    /// Nothing changes.
-    pub(crate) fn judge_nonce(&self, nonce: &Nonce) -> Result<Result<(), Error>> {
-        let message = Message::new(&self.peer, self.machine.cluster_id(), nonce.clone());
+    /// Checks whether this side would accept a message of the peer: whether it would sign a
+    /// nonce, or store an Identity. Returns the error if it would not. Nothing changes.
+    pub(crate) fn would_accept(&self, body: impl Into<MessageBody>) -> Result<Result<(), Error>> {
+        let message = Message::new(&self.peer, self.machine.cluster_id(), body);
         Self::judge(self.home, &self.peer, &self.machine, self.clock, message)
     }
 

@@ -36,7 +36,7 @@ pub(super) fn exchange(
     consumer.ensure_namespace()?;
     steps.done(Side::Local, "Tenant namespace correctly ensured")?;
 
-    let identity = match held_identity(context, &consumer, user)? {
+    let identity = match held_identity(&consumer, user)? {
         Some(identity) => identity,
         None => match ask_for_identity(context, &mut steps, &mut consumer, user)? {
             Some(identity) => identity,
@@ -50,11 +50,7 @@ pub(super) fn exchange(
 
 /// The provider's answer, if the consumer is authenticated by its present key, and the
 /// provider still has its Tenant with an answer for this key. Then nothing has to be asked for.
-fn held_identity(
-    context: &Context,
-    consumer: &ConsumerSide<'_>,
-    user: &PeeringUser,
-) -> Result<Option<Identity>> {
+fn held_identity(consumer: &ConsumerSide<'_>, user: &PeeringUser) -> Result<Option<Identity>> {
     let is_held = matches!(consumer.stand()?, Some(ConsumerStand::Authenticated(_)))
         && !consumer.home.has_new_key(user.cluster_id())?;
     if !is_held {
@@ -63,7 +59,7 @@ fn held_identity(
     let Some(identity) = user.identity()? else {
         return Ok(None);
     };
-    match judge(context, consumer, &identity)? {
+    match consumer.would_accept(identity.clone())? {
         Ok(()) => Ok(Some(identity)),
         // A renewal came later than this answer.
         Err(error) if is_older(&error) => {
@@ -111,7 +107,7 @@ fn ask_for_identity(
     user.send_tenant(&tenant)?;
     steps.done(Side::Remote, "Tenant correctly applied on provider cluster")?;
     let identity = user.await_identity(context.timeout(), |identity| {
-        judge(context, consumer, identity)
+        consumer.would_accept(identity.clone())
     })?;
     Ok(Some(identity))
 }
@@ -133,20 +129,12 @@ fn ask_for_nonce(
     user.ask_for_nonce()?;
     steps.done(Side::Remote, "Tenant namespace correctly ensured")?;
     steps.done(Side::Remote, "Nonce secret ensured")?;
-    let nonce = user.await_nonce(context.timeout(), |nonce| consumer.judge_nonce(nonce))?;
+    let nonce = user.await_nonce(context.timeout(), |nonce| {
+        consumer.would_accept(nonce.clone())
+    })?;
     steps.done(Side::Remote, "Nonce generated successfully")?;
     steps.done(Side::Remote, "Nonce retrieved")?;
     Ok(Some(nonce))
-}
-
-/// Whether the consumer would accept an Identity. Nothing changes.
-fn judge(
-    context: &Context,
-    consumer: &ConsumerSide<'_>,
-    identity: &Identity,
-) -> Result<Result<(), Error>> {
-    let (home, peer) = (&*consumer.home, &consumer.peer);
-    ConsumerSide::judge_identity(home, peer, &context.policy, context.clock, identity)
 }
 
 fn end_of_trial(context: &Context, user: &PeeringUser, deed: &str) {
