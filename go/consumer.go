@@ -58,13 +58,8 @@ type Consumer struct{ machine }
 
 // Consumer returns a consumer with this key.
 func (l *Library) Consumer(config ConsumerConfig, key Key, now func() time.Time) *Consumer {
-	return &Consumer{machine{
-		library:   l,
-		side:      "consumer",
-		arguments: map[string]any{"config": config, "key": key},
-		answer:    key.answer,
-		now:       orNow(now),
-	}}
+	arguments := map[string]any{"config": config, "key": key}
+	return &Consumer{newMachine(l, "consumer", arguments, key.answer, now)}
 }
 
 // RequestSlice asks the provider for resources.

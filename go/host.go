@@ -3,56 +3,77 @@ package liqoauth
 import (
 	"context"
 	"crypto/ed25519"
+	"slices"
 
 	"filippo.io/edwards25519"
 	"github.com/tetratelabs/wazero/api"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
-// The module asks Go for the arithmetic of Ed25519. Each of these functions depends on
-// its arguments alone, and keeps nothing. An address outside of the memory is answered
-// as a key or a signature that is wrong.
+// The module asks Go for the arithmetic of Ed25519. Each of these tests depends on its
+// bytes alone. An address outside of the memory is answered as a key or a signature that
+// is wrong.
 
 // provideArithmetic makes the functions that the module imports.
 func (l *Library) provideArithmetic(ctx context.Context) error {
-	i32 := api.ValueTypeI32
 	builder := l.runtime.NewHostModuleBuilder("liqo_auth_host")
-	for name, function := range map[string]struct {
-		call       hostFunction
-		parameters []api.ValueType
-	}{
-		"ed25519_is_point":        {isPoint, []api.ValueType{i32}},
-		"ed25519_has_prime_order": {hasPrimeOrder, []api.ValueType{i32}},
-		"ed25519_verify":          {verifies, []api.ValueType{i32, i32, i32, i32}},
-	} {
+	for _, test := range arithmetic {
+		parameters := []api.ValueType{api.ValueTypeI32, api.ValueTypeI32, api.ValueTypeI32, api.ValueTypeI32}
 		builder = builder.NewFunctionBuilder().
-			WithGoModuleFunction(function.call, function.parameters, []api.ValueType{i32}).
-			Export(name)
+			WithGoModuleFunction(test, parameters[:test.parameters], parameters[:1]).
+			Export(test.name)
 	}
 	_, err := builder.Instantiate(ctx)
 	return err
 }
 
-// hostFunction is a test of bytes in the module's memory.
-type hostFunction func(memory api.Memory, arguments []uint64) bool
+// hostTest is a test of bytes in the module's memory.
+type hostTest struct {
+	name string
+	// parameters is the number of addresses and lengths that bytes reads.
+	parameters int
+	bytes      func(api.Memory, []uint64) ([]byte, bool)
+	holds      func([]byte) bool
+}
+
+// The key comes first. After it, a signature and its message.
+var arithmetic = []hostTest{
+	{"ed25519_is_point", 1, keyIn, isPoint},
+	{"ed25519_has_prime_order", 1, keyIn, hasPrimeOrder},
+	{"ed25519_verify", 4, signedIn, verifies},
+}
 
 // Call makes the test, and puts 1 in place of the arguments if it holds, else 0.
-func (f hostFunction) Call(_ context.Context, module api.Module, stack []uint64) {
+func (t hostTest) Call(ctx context.Context, module api.Module, stack []uint64) {
 	holds := uint32(0)
-	if f(module.Memory(), stack) {
+	if bytes, ok := t.bytes(module.Memory(), stack); ok && factsOf(ctx).hold(t, bytes) {
 		holds = 1
 	}
 	stack[0] = api.EncodeU32(holds)
 }
 
+// keyIn reads a key.
+func keyIn(memory api.Memory, arguments []uint64) ([]byte, bool) {
+	return memory.Read(api.DecodeU32(arguments[0]), ed25519.PublicKeySize)
+}
+
+// signedIn reads a key, a message, its length, and a signature. It returns the key, the
+// signature and the message.
+func signedIn(memory api.Memory, arguments []uint64) ([]byte, bool) {
+	key, hasKey := keyIn(memory, arguments)
+	message, hasMessage := memory.Read(api.DecodeU32(arguments[1]), api.DecodeU32(arguments[2]))
+	signature, hasSignature := memory.Read(api.DecodeU32(arguments[3]), ed25519.SignatureSize)
+	return slices.Concat(key, signature, message), hasKey && hasMessage && hasSignature
+}
+
 // isPoint tests whether 32 bytes are a point of the curve, in any encoding.
-func isPoint(memory api.Memory, arguments []uint64) bool {
-	return point(memory, arguments[0]) != nil
+func isPoint(key []byte) bool {
+	return point(key) != nil
 }
 
 // hasPrimeOrder tests whether a point, multiplied by the prime l, is the identity.
-func hasPrimeOrder(memory api.Memory, arguments []uint64) bool {
-	found := point(memory, arguments[0])
+func hasPrimeOrder(key []byte) bool {
+	found := point(key)
 	if found == nil {
 		return false
 	}
@@ -62,21 +83,16 @@ func hasPrimeOrder(memory api.Memory, arguments []uint64) bool {
 	return product.Equal(edwards25519.NewIdentityPoint()) == 1
 }
 
-// verifies tests the signature of a message: key, message, its length, signature.
-func verifies(memory api.Memory, arguments []uint64) bool {
-	key, hasKey := memory.Read(api.DecodeU32(arguments[0]), ed25519.PublicKeySize)
-	message, hasMessage := memory.Read(api.DecodeU32(arguments[1]), api.DecodeU32(arguments[2]))
-	signature, hasSignature := memory.Read(api.DecodeU32(arguments[3]), ed25519.SignatureSize)
-	return hasKey && hasMessage && hasSignature && ed25519.Verify(key, message, signature)
+// verifies tests whether a key has made this signature of a message.
+func verifies(bytes []byte) bool {
+	key, rest := bytes[:ed25519.PublicKeySize], bytes[ed25519.PublicKeySize:]
+	signature, message := rest[:ed25519.SignatureSize], rest[ed25519.SignatureSize:]
+	return ed25519.Verify(key, message, signature)
 }
 
 // point is nil if there is none.
-func point(memory api.Memory, place uint64) *edwards25519.Point {
-	bytes, ok := memory.Read(api.DecodeU32(place), ed25519.PublicKeySize)
-	if !ok {
-		return nil
-	}
-	found, err := new(edwards25519.Point).SetBytes(bytes)
+func point(key []byte) *edwards25519.Point {
+	found, err := new(edwards25519.Point).SetBytes(key)
 	if err != nil {
 		return nil
 	}

@@ -110,12 +110,17 @@ func (l *Library) Close(ctx context.Context) error {
 	return err
 }
 
-// call sends a request to an instance, and reads the value of its answer.
+// call sends arguments to an instance, and reads the value of its answer.
 func (l *Library) call(ctx context.Context, name string, arguments, value any) error {
 	request, err := json.Marshal(map[string]any{name: arguments})
 	if err != nil {
 		return fmt.Errorf("liqoauth: %w", err)
 	}
+	return l.send(ctx, request, value)
+}
+
+// send sends a request, wipes it, and reads the value of its answer.
+func (l *Library) send(ctx context.Context, request []byte, value any) error {
 	defer clear(request)
 	answer, err := l.carry(ctx, request)
 	if err != nil {

@@ -1,10 +1,13 @@
 package liqoauth
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"sync"
 	"time"
 
 	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
@@ -14,11 +17,32 @@ import (
 // call, so that any instance of the module serves it.
 type machine struct {
 	library *Library
-	// side is the name of the call in the module.
-	side      string
-	arguments map[string]any
-	answer    answerer
-	now       func() time.Time
+	// opening is the JSON of a request up to the configuration.
+	opening func() ([]byte, error)
+	answer  answerer
+	now     func() time.Time
+	facts   *facts
+}
+
+// newMachine makes a machine of one side, which is the name of its calls in the module. The
+// arguments are its configuration. Without a clock, it has that of the system.
+func newMachine(library *Library, side string, arguments map[string]any, answer answerer, now func() time.Time) machine {
+	if now == nil {
+		now = time.Now
+	}
+	return machine{
+		library: library,
+		opening: sync.OnceValues(func() ([]byte, error) {
+			configuration, err := json.Marshal(arguments)
+			if err != nil {
+				return nil, fmt.Errorf("liqoauth: %w", err)
+			}
+			return append([]byte(`{"`+side+`":`), configuration[:len(configuration)-1]...), nil
+		}),
+		answer: answer,
+		now:    now,
+		facts:  new(facts),
+	}
 }
 
 // seen is what one call sees.
@@ -28,7 +52,6 @@ type seen struct {
 	VouchedNonces []string              `json:"vouchedNonces,omitempty"`
 	Now           string                `json:"now"`
 	Entropy       []byte                `json:"entropy"`
-	Answers       []answered            `json:"answers,omitempty"`
 }
 
 // rounds is how often a call asks backends. A question follows from an answer at most
@@ -37,7 +60,8 @@ const rounds = 256
 
 var errRounds = errors.New("liqoauth: the module asks without end")
 
-func (m *machine) see(view View) (*seen, error) {
+// see returns the JSON of what a call sees, without its last brace: the answers follow.
+func (m *machine) see(view View) ([]byte, error) {
 	objects, err := view.objects()
 	if err != nil {
 		return nil, err
@@ -46,21 +70,38 @@ func (m *machine) see(view View) (*seen, error) {
 	if _, err := rand.Read(entropy); err != nil {
 		return nil, err
 	}
-	return &seen{
+	defer clear(entropy)
+	found, err := json.Marshal(seen{
 		Peer:          view.Peer,
 		Objects:       objects,
 		VouchedNonces: view.VouchedNonces,
 		Now:           m.now().UTC().Format(time.RFC3339),
 		Entropy:       entropy,
-	}, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("liqoauth: %w", err)
+	}
+	return found[:len(found)-1], nil
 }
 
-func (m *machine) call(ctx context.Context, seen *seen, call, value any) error {
-	request := map[string]any{"seen": seen, "call": call}
-	for name, argument := range m.arguments {
-		request[name] = argument
+func (m *machine) call(ctx context.Context, seen []byte, answers []answered, call, value any) error {
+	opening, err := m.opening()
+	if err != nil {
+		return err
 	}
-	return m.library.call(ctx, m.side, request, value)
+	// The module wants a list, also of none.
+	given, err := json.Marshal(append([]answered{}, answers...))
+	if err != nil {
+		return fmt.Errorf("liqoauth: %w", err)
+	}
+	action, err := json.Marshal(call)
+	if err != nil {
+		return fmt.Errorf("liqoauth: %w", err)
+	}
+	request := bytes.Join([][]byte{
+		opening, []byte(`,"seen":`), seen, []byte(`,"answers":`), given, []byte(`},"call":`), action, []byte("}}"),
+	}, nil)
+	return m.library.send(m.facts.within(ctx), request, value)
 }
 
 // step makes a call, and lets the backends answer its questions until none is open.
@@ -70,14 +111,15 @@ func (m *machine) step(ctx context.Context, view View, call any) (*Step, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer clear(seen.Entropy)
+	defer clear(seen)
+	var answers []answered
 	for range rounds {
 		var found struct {
 			Step      Step              `json:"step"`
 			Requests  []APIRequest      `json:"requests"`
 			Questions []json.RawMessage `json:"questions"`
 		}
-		if err := m.call(ctx, seen, call, &found); err != nil {
+		if err := m.call(ctx, seen, answers, call, &found); err != nil {
 			return nil, err
 		}
 		if len(found.Questions) == 0 {
@@ -86,25 +128,21 @@ func (m *machine) step(ctx context.Context, view View, call any) (*Step, error) 
 			}
 			return &found.Step, nil
 		}
-		answers, err := answerAll(ctx, found.Questions, m.answer)
+		further, err := answerAll(ctx, found.Questions, m.answer)
 		if err != nil {
 			return nil, err
 		}
-		seen.Answers = append(seen.Answers, answers...)
+		answers = append(answers, further...)
 	}
 	return nil, errRounds
 }
 
 // Look returns the state of the peering.
 func (m *machine) Look(ctx context.Context, view View) (*Status, error) {
-	seen, err := m.see(view)
-	if err != nil {
-		return nil, err
-	}
 	var found struct {
 		Status Status `json:"status"`
 	}
-	err = m.call(ctx, seen, "look", &found)
+	err := m.ask(ctx, view, "look", &found)
 	return &found.Status, err
 }
 
@@ -123,7 +161,7 @@ func (m *machine) Watches(ctx context.Context) ([]Watch, error) {
 	var found struct {
 		Watches []Watch `json:"watches"`
 	}
-	err := m.ask(ctx, anyPeer, "watches", &found)
+	err := m.ask(ctx, View{Peer: anyPeer}, "watches", &found)
 	return found.Watches, err
 }
 
@@ -132,17 +170,19 @@ func (m *machine) Interests(ctx context.Context, peer liqov1beta1.ClusterID) ([]
 	var found struct {
 		Interests []Interest `json:"interests"`
 	}
-	err := m.ask(ctx, peer, "interests", &found)
+	err := m.ask(ctx, View{Peer: peer}, "interests", &found)
 	return found.Interests, err
 }
 
 // anyPeer stands for a peer where a call concerns all of them.
 const anyPeer = "any"
 
-func (m *machine) ask(ctx context.Context, peer liqov1beta1.ClusterID, call string, value any) error {
-	seen, err := m.see(View{Peer: peer})
+// ask makes a call that asks no backend.
+func (m *machine) ask(ctx context.Context, view View, call string, value any) error {
+	seen, err := m.see(view)
 	if err != nil {
 		return err
 	}
-	return m.call(ctx, seen, call, value)
+	defer clear(seen)
+	return m.call(ctx, seen, nil, call, value)
 }

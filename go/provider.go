@@ -213,20 +213,7 @@ func (l *Library) Provider(config ProviderConfig, recordKey [32]byte, backends B
 	if backends.Key != nil {
 		arguments["key"] = backends.Key
 	}
-	return &Provider{machine{
-		library:   l,
-		side:      "provider",
-		arguments: arguments,
-		answer:    backends.answer,
-		now:       orNow(backends.Now),
-	}}
-}
-
-func orNow(now func() time.Time) func() time.Time {
-	if now == nil {
-		return time.Now
-	}
-	return now
+	return &Provider{newMachine(l, "provider", arguments, backends.answer, backends.Now)}
 }
 
 func (b Backends) answer(ctx context.Context, kind string, question json.RawMessage) (any, error) {

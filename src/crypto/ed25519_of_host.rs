@@ -48,14 +48,17 @@ pub(super) fn verifying_key(bytes: &[u8; 32]) -> Result<VerifyingKey, KeyError> 
     if !is_canonical(bytes) {
         return Err(KeyError::Ed25519NonCanonical);
     }
-    let key = VerifyingKey::from_bytes(bytes).map_err(|_| KeyError::Ed25519NotOnCurve)?;
     if has_small_order(bytes) {
         return Err(KeyError::Ed25519SmallOrder);
     }
+    // The host decodes a right key once. Only a wrong one is asked about twice, for its error.
     if !HOST.get().is_some_and(|host| (host.has_prime_order)(bytes)) {
-        return Err(KeyError::Ed25519MixedOrder);
+        return Err(match VerifyingKey::from_bytes(bytes) {
+            Ok(_) => KeyError::Ed25519MixedOrder,
+            Err(_) => KeyError::Ed25519NotOnCurve,
+        });
     }
-    Ok(key)
+    Ok(VerifyingKey(*bytes))
 }
 
 /// As in `ed25519.rs`, where the reasons are.

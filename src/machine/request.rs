@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Effect, Part, Version, json::written};
 use crate::{
     error::{ApiMisuse, Error},
-    model::{Kind, Object, ObjectRef, SecretBytes},
+    model::{Kind, Object, ObjectForm, ObjectRef, SecretBytes, wipe},
 };
 
 /// A request to a Kubernetes API server that carries out an [`Effect`].
@@ -79,8 +79,8 @@ impl Effect {
         let path = object_path(&id)?;
         Ok(match self {
             Self::Create(object) => {
-                let value = pinned(object, &Version::unknown())?;
-                ApiRequest::json(Method::Post, collection_path(&id)?, value)
+                let body = pinned(object, &Version::unknown())?;
+                ApiRequest::json(Method::Post, collection_path(&id)?, body)
             }
             Self::Replace { object, version } => {
                 ApiRequest::json(Method::Put, path, pinned(object, version)?)
@@ -92,11 +92,9 @@ impl Effect {
                 ..
             } => {
                 let mut patch = patch.clone();
-                let without_uid = Version {
-                    uid: String::new(),
-                    ..version.clone()
-                };
-                pin(&mut patch, &without_uid);
+                pin(&mut patch, &version.resource_version);
+                let body = written(&patch);
+                wipe(&mut patch);
                 let path = match part {
                     Part::Main => path,
                     Part::Status => path + "/status",
@@ -104,7 +102,7 @@ impl Effect {
                 };
                 ApiRequest {
                     content_type: "application/merge-patch+json",
-                    ..ApiRequest::json(Method::Patch, path, patch)
+                    ..ApiRequest::json(Method::Patch, path, body)
                 }
             }
             Self::Delete { version, .. } => {
@@ -113,7 +111,7 @@ impl Effect {
                     "kind": "DeleteOptions",
                     "preconditions": version,
                 });
-                ApiRequest::json(Method::Delete, path, options)
+                ApiRequest::json(Method::Delete, path, written(&options))
             }
         })
     }
@@ -135,12 +133,12 @@ impl ApiRequest {
         SecretBytes::from(text)
     }
 
-    fn json(method: Method, path: String, body: Value) -> Self {
+    fn json(method: Method, path: String, body: SecretBytes) -> Self {
         Self {
             method,
             path,
             content_type: "application/json",
-            body: written(body),
+            body,
         }
     }
 }
@@ -158,25 +156,35 @@ impl Method {
 }
 
 /// The JSON of an object to write, with the version in its metadata.
-fn pinned(object: &Object, version: &Version) -> Result<Value, Error> {
+fn pinned(object: &Object, version: &Version) -> Result<SecretBytes, Error> {
     if let Object::Unreadable(unreadable) = object {
         return Err(not_addressable(&unreadable.id));
     }
-    let mut value = object.to_value();
-    pin(&mut value, version);
-    Ok(value)
+    let found = object.any_metadata();
+    if found.uid == version.uid && found.resource_version == version.resource_version {
+        return Ok(written(&ObjectForm(object)));
+    }
+    let mut object = object.clone();
+    let metadata = object.any_metadata_mut();
+    metadata.uid.clone_from(&version.uid);
+    metadata
+        .resource_version
+        .clone_from(&version.resource_version);
+    Ok(written(&ObjectForm(&object)))
 }
 
-/// Sets the version in the metadata of an object or a patch.
-fn pin(value: &mut Value, version: &Version) {
-    let Value::Object(fields) = value else {
+/// Sets the resource version in the metadata of a patch. The patch names no UID.
+fn pin(patch: &mut Value, resource_version: &str) {
+    let Value::Object(fields) = patch else {
         return;
     };
     let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
-    if let (Value::Object(metadata), Value::Object(known)) = (metadata, json!(version)) {
+    if let Value::Object(metadata) = metadata {
         metadata.remove("uid");
         metadata.remove("resourceVersion");
-        metadata.extend(known);
+        if !resource_version.is_empty() {
+            metadata.insert("resourceVersion".to_owned(), resource_version.into());
+        }
     }
 }
 

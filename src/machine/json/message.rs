@@ -1,13 +1,16 @@
 //! The form of a message.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::written;
 use crate::{
     crypto::{Nonce, NonceError},
     machine::{Message, MessageBody},
-    model::{ClusterId, DocumentError, Object, ObjectError, SecretBytes, SecretText, read_json},
+    model::{
+        ClusterId, DocumentError, Identity, Object, ObjectError, SecretBytes, SecretText, Tenant,
+        TypedForm, read_json,
+    },
     policy::Policy,
 };
 
@@ -37,7 +40,7 @@ impl Message {
     /// The message in its [JSON form](super). The bytes are wiped when they are
     /// dropped, since an Identity may carry a secret access key.
     pub fn to_json(&self) -> SecretBytes {
-        written(self.to_value())
+        written(&MessageForm::from(self))
     }
 
     /// Reads a message in its [JSON form](super), within the limits of a policy.
@@ -66,25 +69,47 @@ impl Message {
         let (from, to) = (form.from, form.to);
         Ok(Self { from, to, body })
     }
+}
 
-    pub(super) fn to_value(&self) -> Value {
-        let (name, body) = match &self.body {
-            MessageBody::Nonce(nonce) => ("nonce", nonce.as_str().into()),
-            MessageBody::Tenant(tenant) => ("tenant", Object::Tenant(tenant.clone()).to_value()),
-            MessageBody::Identity(identity) => {
-                ("identity", Object::Identity(identity.clone()).to_value())
-            }
+/// The form of a message that is written.
+#[derive(Serialize)]
+pub(super) struct MessageForm<'a> {
+    from: &'a ClusterId,
+    to: &'a ClusterId,
+    #[serde(flatten)]
+    body: BodyForm<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+enum BodyForm<'a> {
+    Nonce { nonce: &'a str },
+    Tenant { tenant: TypedForm<'a, Tenant> },
+    Identity { identity: TypedForm<'a, Identity> },
+}
+
+impl<'a> From<&'a Message> for MessageForm<'a> {
+    fn from(message: &'a Message) -> Self {
+        let body = match &message.body {
+            MessageBody::Nonce(nonce) => BodyForm::Nonce {
+                nonce: nonce.as_str(),
+            },
+            MessageBody::Tenant(tenant) => BodyForm::Tenant {
+                tenant: TypedForm::of(tenant),
+            },
+            MessageBody::Identity(identity) => BodyForm::Identity {
+                identity: TypedForm::of(identity),
+            },
         };
-        Value::from_iter([
-            ("type", name.into()),
-            ("from", self.from.as_str().into()),
-            ("to", self.to.as_str().into()),
-            (name, body),
-        ])
+        Self {
+            from: &message.from,
+            to: &message.to,
+            body,
+        }
     }
 }
 
-/// The form of a message. `type` names the field with the body.
+/// The form of a message that is read. `type` names the field with the body.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Form {

@@ -90,9 +90,8 @@ use core::fmt::Display;
 use serde::Serialize;
 use serde::Serializer;
 
-use super::Message;
 #[cfg(doc)]
-use super::{ApiRequest, Effect, Step, Version};
+use super::{ApiRequest, Effect, Message, Step, Version};
 use crate::model::ObjectRef;
 
 /// The form of a variant that names an object.

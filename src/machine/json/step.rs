@@ -1,25 +1,27 @@
 //! The forms of a step and of its parts.
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
-use super::written;
+use super::{message::MessageForm, written};
 use crate::{
-    machine::{Effect, Step},
-    model::SecretBytes,
+    audit::Event,
+    machine::{Effect, Notice, Part, Refused, Step, Version, Wait},
+    model::{ObjectForm, ObjectRef, SecretBytes},
 };
 
 impl Step {
     /// The step in its [JSON form](super). The bytes are wiped when they are
     /// dropped, since effects and messages may carry secrets.
     pub fn to_json(&self) -> SecretBytes {
-        written(json!({
-            "effects": values(&self.effects, Effect::to_value),
-            "outbox": values(&self.outbox, super::Message::to_value),
-            "refused": self.refused,
-            "notices": self.notices,
-            "events": self.events,
-            "wait": self.wait,
-        }))
+        written(&StepForm {
+            effects: self.effects.iter().map(EffectForm::from).collect(),
+            outbox: self.outbox.iter().map(MessageForm::from).collect(),
+            refused: &self.refused,
+            notices: &self.notices,
+            events: &self.events,
+            wait: &self.wait,
+        })
     }
 }
 
@@ -27,38 +29,64 @@ impl Effect {
     /// The effect in its [JSON form](super). The bytes are wiped when they are
     /// dropped, since an object may carry a secret.
     pub fn to_json(&self) -> SecretBytes {
-        written(self.to_value())
+        written(&EffectForm::from(self))
     }
+}
 
-    fn to_value(&self) -> Value {
-        match self {
-            Self::Create(object) => json!({ "type": "create", "object": object.to_value() }),
-            Self::Replace { object, version } => json!({
-                "type": "replace",
-                "object": object.to_value(),
-                "version": version,
-            }),
-            Self::Patch {
+#[derive(Serialize)]
+struct StepForm<'a> {
+    effects: Vec<EffectForm<'a>>,
+    outbox: Vec<MessageForm<'a>>,
+    refused: &'a [Refused],
+    notices: &'a [Notice],
+    events: &'a [Event],
+    wait: &'a Wait,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+enum EffectForm<'a> {
+    Create {
+        object: ObjectForm<'a>,
+    },
+    Replace {
+        object: ObjectForm<'a>,
+        version: &'a Version,
+    },
+    Patch {
+        id: &'a ObjectRef,
+        version: &'a Version,
+        part: &'a Part,
+        patch: &'a Value,
+    },
+    Delete {
+        id: &'a ObjectRef,
+        version: &'a Version,
+    },
+}
+
+impl<'a> From<&'a Effect> for EffectForm<'a> {
+    fn from(effect: &'a Effect) -> Self {
+        match effect {
+            Effect::Create(object) => Self::Create {
+                object: ObjectForm(object),
+            },
+            Effect::Replace { object, version } => Self::Replace {
+                object: ObjectForm(object),
+                version,
+            },
+            Effect::Patch {
                 id,
                 version,
                 part,
                 patch,
-            } => json!({
-                "type": "patch",
-                "id": id,
-                "version": version,
-                "part": part,
-                "patch": patch,
-            }),
-            Self::Delete { id, version } => json!({
-                "type": "delete",
-                "id": id,
-                "version": version,
-            }),
+            } => Self::Patch {
+                id,
+                version,
+                part,
+                patch,
+            },
+            Effect::Delete { id, version } => Self::Delete { id, version },
         }
     }
-}
-
-fn values<T>(items: &[T], to_value: impl Fn(&T) -> Value) -> Vec<Value> {
-    items.iter().map(to_value).collect()
 }

@@ -1,18 +1,13 @@
 //! JSON as bytes that are wiped on drop.
 
-use serde_json::Value;
+use serde::Serialize;
 
-use crate::{
-    machine::sealed::to_text,
-    model::{SecretBytes, wipe},
-};
+use crate::{machine::sealed::to_text, model::SecretBytes};
 
-/// The compact text of a value. The value's strings are wiped. The result has a buffer
-/// of the text's exact size. Every other buffer is wiped, so that no copy stays in
-/// memory.
-pub(crate) fn written(mut value: Value) -> SecretBytes {
-    // The serialization of a `Value` cannot fail.
-    let text = to_text(&value).unwrap_or_default();
-    wipe(&mut value);
+/// The compact text of a form. The result has a buffer of the text's exact size. Every
+/// other buffer is wiped, so that no copy stays in memory.
+pub(crate) fn written(form: &impl Serialize) -> SecretBytes {
+    // The serialization of the library's forms cannot fail.
+    let text = to_text(form).unwrap_or_default();
     SecretBytes::from(text)
 }

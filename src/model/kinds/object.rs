@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::{
@@ -220,10 +220,13 @@ macro_rules! kinds {
                 }
             }
 
-            fn fields(&self) -> Value {
-                match self {
-                    $(Self::$Kind(object) => serialize(object),)*
-                    Self::Unreadable(unreadable) => unreadable.stub(),
+        }
+
+        impl Serialize for ObjectForm<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self.0 {
+                    $(Object::$Kind(object) => TypedForm::<$Kind>::of(object).serialize(serializer),)*
+                    Object::Unreadable(unreadable) => unreadable.stub().serialize(serializer),
                 }
             }
         }
@@ -300,16 +303,8 @@ impl Object {
     /// The JSON contains the values of a Secret: wipe it after use. For an unreadable
     /// object, the JSON contains only the API version, kind, namespace and name.
     pub fn to_value(&self) -> Value {
-        let mut value = self.fields();
-        let (api_version, kind) = match self {
-            Self::Unreadable(found) => (found.api_version.as_str(), found.kind.as_str()),
-            object => (object.kind().api_version(), object.kind().as_str()),
-        };
-        if let Value::Object(fields) = &mut value {
-            fields.insert("apiVersion".into(), api_version.into());
-            fields.insert("kind".into(), kind.into());
-        }
-        value
+        // The serialization of a map with text keys cannot fail.
+        serde_json::to_value(ObjectForm(self)).unwrap_or_default()
     }
 
     /// The kind, namespace and name of the object. For an unreadable object, an unknown
@@ -410,7 +405,26 @@ fn group(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
-fn serialize<T: Serialize>(object: &T) -> Value {
-    // The serialization of a map with text keys cannot fail.
-    serde_json::to_value(object).unwrap_or_default()
+/// The JSON of an object, as [`Object::to_value`] describes it. It is written from the
+/// object itself, so that no copy of a secret is made.
+pub(crate) struct ObjectForm<'a>(pub(crate) &'a Object);
+
+/// The JSON of an object of one kind.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TypedForm<'a, T> {
+    api_version: &'static str,
+    kind: &'static str,
+    #[serde(flatten)]
+    fields: &'a T,
+}
+
+impl<'a, T: Resource> TypedForm<'a, T> {
+    pub(crate) fn of(fields: &'a T) -> Self {
+        Self {
+            api_version: T::KIND.api_version(),
+            kind: T::KIND.as_str(),
+            fields,
+        }
+    }
 }

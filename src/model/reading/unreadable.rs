@@ -134,7 +134,11 @@ impl Unreadable {
 
     /// The JSON of the object, which has only its namespace and name.
     pub(crate) fn stub(&self) -> Value {
-        json!({ "metadata": { "namespace": self.id.namespace, "name": self.id.name } })
+        json!({
+            "apiVersion": self.api_version,
+            "kind": self.kind,
+            "metadata": { "namespace": self.id.namespace, "name": self.id.name },
+        })
     }
 }
 

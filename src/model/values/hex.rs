@@ -1,6 +1,6 @@
 //! Bytes as hexadecimal digits.
 
-use core::fmt;
+use core::fmt::{self, Write as _};
 
 /// Bytes as text: two digits a byte, in lower case.
 pub(crate) struct Hex<'a>(pub(crate) &'a [u8]);
@@ -14,9 +14,10 @@ impl<'a> Hex<'a> {
 
 impl fmt::Display for Hex<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .iter()
-            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        let halves = self.0.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+        halves
+            .filter_map(|half| char::from_digit(half.into(), 16))
+            .try_for_each(|digit| formatter.write_char(digit))
     }
 }
 

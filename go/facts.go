@@ -1,0 +1,83 @@
+package liqoauth
+
+import (
+	"context"
+	"crypto/sha256"
+	"sync"
+)
+
+// facts are the tests of Ed25519 that held. A machine sees the same keys and signatures in
+// each step, and a test depends on its bytes alone. So a fact stays one.
+//
+// A peer can make facts of its own without end. So the older half is forgotten when the
+// other half is full. What did not hold is not kept.
+type facts struct {
+	mutex        sync.Mutex
+	young, older map[fact]struct{}
+}
+
+// fact is the digest of a test and its bytes.
+type fact [sha256.Size]byte
+
+// half is the most facts in either half. A peer needs about five of them. A half takes
+// less than half a megabyte.
+const half = 4096
+
+// hold makes a test, unless it held before. Without facts, it makes each test.
+func (f *facts) hold(test hostTest, bytes []byte) bool {
+	if f == nil {
+		return test.holds(bytes)
+	}
+	// No test's name begins with another one's.
+	name := fact(sha256.Sum256(append([]byte(test.name), bytes...)))
+	if f.has(name) {
+		return true
+	}
+	if !test.holds(bytes) {
+		return false
+	}
+	f.add(name)
+	return true
+}
+
+// has reports whether a fact is kept. A fact that is used stays young.
+func (f *facts) has(name fact) bool {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if _, found := f.young[name]; found {
+		return true
+	}
+	_, found := f.older[name]
+	if found {
+		f.keep(name)
+	}
+	return found
+}
+
+func (f *facts) add(name fact) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.keep(name)
+}
+
+func (f *facts) keep(name fact) {
+	if len(f.young) == half {
+		f.young, f.older = nil, f.young
+	}
+	if f.young == nil {
+		f.young = make(map[fact]struct{})
+	}
+	f.young[name] = struct{}{}
+}
+
+// factsKey is the key of a call's facts in its context.
+type factsKey struct{}
+
+func (f *facts) within(ctx context.Context) context.Context {
+	return context.WithValue(ctx, factsKey{}, f)
+}
+
+func factsOf(ctx context.Context) *facts {
+	found, _ := ctx.Value(factsKey{}).(*facts)
+	return found
+}
