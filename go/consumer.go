@@ -56,7 +56,8 @@ type SliceOptions struct {
 // follows from its objects.
 type Consumer struct{ machine }
 
-// Consumer returns a consumer with this key.
+// Consumer returns a consumer with this key. Do not change the maps of the config
+// afterwards.
 func (l *Library) Consumer(config ConsumerConfig, key Key, now func() time.Time) *Consumer {
 	arguments := map[string]any{"config": config, "key": key}
 	return &Consumer{newMachine(l, "consumer", arguments, key.answer, now)}

@@ -17,10 +17,10 @@ import (
 // provideArithmetic makes the functions that the module imports.
 func (l *Library) provideArithmetic(ctx context.Context) error {
 	builder := l.runtime.NewHostModuleBuilder("liqo_auth_host")
+	number := []api.ValueType{api.ValueTypeI32}
 	for _, test := range arithmetic {
-		parameters := []api.ValueType{api.ValueTypeI32, api.ValueTypeI32, api.ValueTypeI32, api.ValueTypeI32}
 		builder = builder.NewFunctionBuilder().
-			WithGoModuleFunction(test, parameters[:test.parameters], parameters[:1]).
+			WithGoModuleFunction(test, slices.Repeat(number, test.parameters), number).
 			Export(test.name)
 	}
 	_, err := builder.Instantiate(ctx)
@@ -43,7 +43,7 @@ var arithmetic = []hostTest{
 	{"ed25519_verify", 4, signedIn, verifies},
 }
 
-// Call makes the test, and puts 1 in place of the arguments if it holds, else 0.
+// Call tests bytes, and puts 1 in place of the arguments if it holds, else 0.
 func (t hostTest) Call(ctx context.Context, module api.Module, stack []uint64) {
 	holds := uint32(0)
 	if bytes, ok := t.bytes(module.Memory(), stack); ok && factsOf(ctx).hold(t, bytes) {

@@ -84,6 +84,7 @@ func (m *machine) see(view View) ([]byte, error) {
 	return found[:len(found)-1], nil
 }
 
+// call sends what it sees, with the answers so far, to the module.
 func (m *machine) call(ctx context.Context, seen []byte, answers []answered, call, value any) error {
 	opening, err := m.opening()
 	if err != nil {
@@ -94,10 +95,12 @@ func (m *machine) call(ctx context.Context, seen []byte, answers []answered, cal
 	if err != nil {
 		return fmt.Errorf("liqoauth: %w", err)
 	}
+	defer clear(given)
 	action, err := json.Marshal(call)
 	if err != nil {
 		return fmt.Errorf("liqoauth: %w", err)
 	}
+	defer clear(action)
 	request := bytes.Join([][]byte{
 		opening, []byte(`,"seen":`), seen, []byte(`,"answers":`), given, []byte(`},"call":`), action, []byte("}}"),
 	}, nil)

@@ -187,7 +187,8 @@ type Provider struct{ machine }
 
 // Provider returns a provider. The record key has 32 random bytes, which stay the same
 // for the life of the cluster; it seals the provider's records. Unlike a private key,
-// it enters the module, and is wiped there after each call.
+// it enters the module, and is wiped there after each call. Do not change the maps of the
+// config afterwards.
 func (l *Library) Provider(config ProviderConfig, recordKey [32]byte, backends Backends) *Provider {
 	present := []struct {
 		name string
