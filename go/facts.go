@@ -7,10 +7,10 @@ import (
 )
 
 // facts are the tests of Ed25519 that held. A machine sees the same keys and signatures in
-// each step, and a test depends on its bytes alone. So a fact stays one.
+// each step, and a test depends on its bytes alone. So a test that held once is not made again.
 //
-// A peer can make facts of its own without end. So the older half is forgotten when the
-// other half is full. What did not hold is not kept.
+// A peer can make new facts without end. So the older half is forgotten when the other half
+// is full. What did not hold is not kept.
 type facts struct {
 	mutex        sync.Mutex
 	young, older map[fact]struct{}

@@ -36,7 +36,8 @@ type hostTest struct {
 	holds      func([]byte) bool
 }
 
-// The key comes first. After it, a signature and its message.
+// arithmetic is the tests that the module imports. Their bytes are a key, or a key, a
+// signature and its message.
 var arithmetic = []hostTest{
 	{"ed25519_is_point", 1, keyIn, isPoint},
 	{"ed25519_has_prime_order", 1, keyIn, hasPrimeOrder},

@@ -163,6 +163,9 @@ func TestTheHostReadsOnlyTheModulesMemory(t *testing.T) {
 		"ed25519_verify":          {{end - 31, 0, 0, 0}, {0, end, 1, 0}, {0, 0, 0, end - 63}},
 	}
 	for _, test := range arithmetic {
+		if len(outside[test.name]) == 0 {
+			t.Errorf("%s is not tried", test.name)
+		}
 		for _, stack := range outside[test.name] {
 			test.Call(t.Context(), in.module, stack)
 			if stack[0] != 0 {

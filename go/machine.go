@@ -17,7 +17,7 @@ import (
 // call, so that any instance of the module serves it.
 type machine struct {
 	library *Library
-	// opening is the JSON of a request up to the configuration.
+	// opening is the JSON of a request up to the end of the configuration.
 	opening func() ([]byte, error)
 	answer  answerer
 	now     func() time.Time
@@ -84,7 +84,7 @@ func (m *machine) see(view View) ([]byte, error) {
 	return found[:len(found)-1], nil
 }
 
-// call sends what it sees, with the answers so far, to the module.
+// call sends to the module what was seen, the answers so far, and the call to make.
 func (m *machine) call(ctx context.Context, seen []byte, answers []answered, call, value any) error {
 	opening, err := m.opening()
 	if err != nil {

@@ -219,7 +219,6 @@ macro_rules! kinds {
                     Kind::Other => Err(ObjectError::NotAnObject),
                 }
             }
-
         }
 
         impl Serialize for ObjectForm<'_> {

@@ -132,7 +132,7 @@ impl Unreadable {
         )
     }
 
-    /// The JSON of the object, which has only its namespace and name.
+    /// The JSON of the object: its API version, kind, namespace and name.
     pub(crate) fn stub(&self) -> Value {
         json!({
             "apiVersion": self.api_version,
