@@ -1,5 +1,6 @@
 mod counts;
 mod events;
+mod failures;
 mod handle;
 mod offloading;
 mod peer;

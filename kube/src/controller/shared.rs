@@ -19,7 +19,7 @@ use liqo_auth::{
 };
 use tokio::sync::watch;
 
-use super::{counts::Counters, events::Events};
+use super::{counts::Counters, events::Events, failures::Failures};
 use crate::{
     Clock, Cluster, Error, LimitsEnforcement, Transport,
     offloading::{MadeKind, Offloading},
@@ -104,30 +104,6 @@ impl Record {
             self.logged.extend(before);
         }
         reports
-    }
-}
-
-/// The number of attempts in a row that have failed.
-#[derive(Default)]
-pub(super) struct Failures(u32);
-
-impl Failures {
-    /// Counts an attempt. Returns the delay before the next one if this one failed:
-    /// `first` after one failure, twice as much after each further one, and five
-    /// minutes at most.
-    pub(super) fn count(&mut self, failed: Option<Duration>) -> Option<Duration> {
-        let Some(first) = failed else {
-            self.0 = 0;
-            return None;
-        };
-        let doubled = first.saturating_mul(1 << self.0.min(16));
-        self.0 = self.0.saturating_add(1);
-        Some(doubled.min(FIVE_MINUTES))
-    }
-
-    /// The number of attempts in a row that have failed.
-    pub(super) fn in_a_row(&self) -> u32 {
-        self.0
     }
 }
 
@@ -296,8 +272,6 @@ impl Shared {
     }
 }
 
-const FIVE_MINUTES: Duration = Duration::from_secs(300);
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,26 +291,5 @@ mod tests {
         assert_eq!(fresh("a,b", true), "");
         assert_eq!(fresh("b", true), "");
         assert_eq!(fresh("a,b", true), "a");
-    }
-
-    #[test]
-    fn the_delay_doubles_up_to_five_minutes_and_begins_anew_after_a_success() {
-        let mut failures = Failures::default();
-        let mut next = |failed| {
-            failures
-                .count(failed)
-                .map(|delay: Duration| delay.as_secs())
-        };
-        let second = Some(Duration::from_secs(1));
-        assert_eq!(
-            [next(second), next(second), next(second)],
-            [Some(1), Some(2), Some(4)]
-        );
-        for _ in 0..100 {
-            next(second);
-        }
-        assert_eq!(next(second), Some(300));
-        assert_eq!(next(None), None);
-        assert_eq!(next(second), Some(1));
     }
 }

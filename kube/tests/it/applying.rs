@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{clusters::id, fake::FakeApiServer};
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_object_is_created_once() {
     let server = FakeApiServer::with_liqo("milan");
     let effect = Effect::Create(Object::from(Namespace::for_tenant(&id("rome"))));
@@ -21,7 +21,7 @@ async fn an_object_is_created_once() {
     assert!(matches!(again, Applied::NameTaken), "{again:?}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn another_version_is_a_conflict() {
     let server = FakeApiServer::with_liqo("milan");
     let patch = |version: &str| Effect::Patch {
@@ -50,7 +50,7 @@ async fn another_version_is_a_conflict() {
     assert_eq!(server.all("configmaps").len(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_gone_is_missing() {
     let server = FakeApiServer::with_liqo("milan");
     let deletion = Effect::Delete {

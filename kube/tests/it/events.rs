@@ -12,7 +12,7 @@ use crate::{
     remote_cluster::tenant_namespace,
 };
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn events_are_in_the_tenant_namespace_that_there_is() {
     for name in ["ours", "liqo-tenant-rome"] {
         let milan = FakeApiServer::with_liqo("milan");

@@ -8,7 +8,7 @@ use crate::{
     life::Life,
 };
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_life_in_memory() {
     let clusters = Clusters::start().await;
     let life = Life {
@@ -23,7 +23,7 @@ async fn a_life_in_memory() {
     life.begin().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_settled_peering_makes_no_requests() {
     let clusters = Clusters::start().await;
     clusters.provider.invite(&id("rome")).await.unwrap();
@@ -38,7 +38,7 @@ async fn a_settled_peering_makes_no_requests() {
     assert_eq!(clusters.provider.counts().looks, looks);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nobody_is_let_in_without_an_invitation() {
     let clusters = Clusters::start().await;
     clusters.settled().await;
@@ -46,7 +46,7 @@ async fn nobody_is_let_in_without_an_invitation() {
     assert!(names(&clusters.milan, "certificatesigningrequests").is_empty());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cluster_of_a_release_candidate_of_liqo_1_0_has_no_renews() {
     let clusters = Clusters::start_on(
         FakeApiServer::with_liqo("rome").without_resource("renews"),
@@ -57,7 +57,7 @@ async fn a_cluster_of_a_release_candidate_of_liqo_1_0_has_no_renews() {
     clusters.authenticated().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_order_for_a_side_that_does_not_run_is_refused() {
     let clusters = Clusters::start().await;
     let error = clusters.consumer.invite(&id("milan")).await.unwrap_err();

@@ -16,7 +16,7 @@ use crate::{
     fake::FakeApiServer,
 };
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn two_controllers_of_one_provider_make_one_request_and_one_certificate() {
     let mut clusters = Clusters::start().await;
     let other = clusters.another_provider().await;
@@ -37,7 +37,7 @@ async fn two_controllers_of_one_provider_make_one_request_and_one_certificate() 
     assert!(requests.count() <= 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_exchange_goes_on_when_all_watches_end() {
     let clusters = Clusters::start().await;
     clusters.milan.drop_watches();
@@ -46,7 +46,7 @@ async fn an_exchange_goes_on_when_all_watches_end() {
     clusters.authenticated().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_exchange_goes_on_when_writes_are_refused_for_a_while() {
     for (code, reason) in [
         (409, "Conflict"),
@@ -68,7 +68,7 @@ async fn an_exchange_goes_on_when_writes_are_refused_for_a_while() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_secret_without_the_labels_is_met_by_name_only() {
     let clusters = Clusters::start().await;
     clusters.milan.put(json!({
@@ -87,7 +87,7 @@ async fn a_secret_without_the_labels_is_met_by_name_only() {
     assert!(!requests.iter().any(|line| line.contains("foreign")));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_stopped_controller_takes_no_orders() {
     let server = FakeApiServer::with_liqo("milan");
     let (controller, handle) = consumer_of(&server).await;
@@ -103,7 +103,7 @@ async fn a_stopped_controller_takes_no_orders() {
     assert!(matches!(error, Error::Stopped), "{error}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_order_waits_until_the_controller_runs_and_has_listed_all_objects() {
     let server = FakeApiServer::with_liqo("milan").without_group(LIQO_GROUP);
     let (controller, handle) = consumer_of(&server).await;
@@ -124,7 +124,7 @@ async fn an_order_waits_until_the_controller_runs_and_has_listed_all_objects() {
     handle.synchronized().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_order_that_waits_ends_with_its_controller() {
     let server = FakeApiServer::with_liqo("milan").without_group(LIQO_GROUP);
     let (controller, handle) = consumer_of(&server).await;

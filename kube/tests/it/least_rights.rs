@@ -12,7 +12,7 @@ use crate::{
     whole_life::{live, milan, rome},
 };
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_granted_rights_are_enough_for_a_life() {
     let (rome, milan) = (
         rome().with_rights(of_manifests(&OF_CONSUMER)),
@@ -24,7 +24,7 @@ async fn the_granted_rights_are_enough_for_a_life() {
     assert_eq!(milan.forbidden(), []);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn without_any_right_of_the_consumer_something_is_refused() {
     let needless = needless(&OF_CONSUMER, |rights| {
         let rome = rome().with_rights(rights);
@@ -34,7 +34,7 @@ async fn without_any_right_of_the_consumer_something_is_refused() {
     assert!(needless.is_empty(), "nothing needs {needless:#?}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn without_any_right_of_the_provider_something_is_refused() {
     let needless = needless(&OF_PROVIDER, |rights| {
         let milan = milan().with_rights(rights);

@@ -17,7 +17,7 @@ use crate::{
     replicating::Replicator,
 };
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_accepted_slice_gets_a_virtual_node_and_a_quota_as_long_as_it_exists() {
     let offloading = Offloading::start().await;
     offloading.request("2").await;
@@ -77,7 +77,7 @@ async fn an_accepted_slice_gets_a_virtual_node_and_a_quota_as_long_as_it_exists(
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_made_is_made_once_and_again_after_its_deletion() {
     let offloading = Offloading::start().await;
     offloading.request("2").await;
@@ -125,7 +125,7 @@ async fn what_is_made_is_made_once_and_again_after_its_deletion() {
     assert_eq!(requests(), before);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_virtual_node_made_by_hand_is_taken_over() {
     let offloading = Offloading::start().await;
     let rome = &offloading.clusters.rome;
@@ -143,7 +143,7 @@ async fn a_virtual_node_made_by_hand_is_taken_over() {
     offloading.has_both("3").await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_virtual_node_of_another_controller_stays_and_holds_up_nothing() {
     let offloading = Offloading::start().await;
     let rome = &offloading.clusters.rome;
@@ -163,7 +163,7 @@ async fn a_virtual_node_of_another_controller_stays_and_holds_up_nothing() {
     offloading.has_both("2").await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cluster_without_offloading_authenticates_and_gets_both_later() {
     let group = "offloading.liqo.io/v1beta1";
     let offloading = Offloading::start_on(
@@ -179,7 +179,7 @@ async fn a_cluster_without_offloading_authenticates_and_gets_both_later() {
     offloading.has_both("2").await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nothing_is_made_unless_it_is_asked_for() {
     let offloading = Offloading::start_on(
         FakeApiServer::with_liqo("rome"),
@@ -197,7 +197,7 @@ async fn nothing_is_made_unless_it_is_asked_for() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_granted_rights_are_enough_for_offloading() {
     let of_side = |file| least_rights::with("offloading", file);
     let offloading = Offloading::start_on(

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{clusters::names, fake::FakeApiServer};
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn keys_are_made_once() {
     let server = FakeApiServer::with_liqo("milan");
     let first = Cluster::open(server.client()).await.unwrap();
@@ -23,7 +23,7 @@ async fn keys_are_made_once() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cluster_that_is_only_read_gets_no_keys() {
     let server = FakeApiServer::with_liqo("milan");
     let error = Cluster::existing(server.client()).await.unwrap_err();
@@ -37,7 +37,7 @@ async fn a_cluster_that_is_only_read_gets_no_keys() {
     assert_eq!(made.key().public_key(), read.key().public_key());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_trial_makes_the_missing_keys_in_memory() {
     let server = FakeApiServer::with_liqo("milan");
     let tried = Cluster::try_with_objects(server.client(), "liqo").await;
@@ -52,7 +52,7 @@ async fn a_trial_makes_the_missing_keys_in_memory() {
     assert_eq!(tried.cluster.key().public_key(), made.key().public_key());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_key_in_a_secret_of_another_type_is_used() {
     let (first, second) = (
         FakeApiServer::with_liqo("milan"),
@@ -70,7 +70,7 @@ async fn a_key_in_a_secret_of_another_type_is_used() {
     assert_eq!(read.key().public_key(), made.key().public_key());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn two_controllers_that_start_together_have_the_same_keys() {
     let server = FakeApiServer::with_liqo("milan");
     let (first, second) = futures::join!(
@@ -85,7 +85,7 @@ async fn two_controllers_that_start_together_have_the_same_keys() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cluster_without_an_id_is_refused() {
     let server = FakeApiServer::with_liqo("milan");
     server.delete(&server.all("configmaps")[0]);
@@ -94,7 +94,7 @@ async fn a_cluster_without_an_id_is_refused() {
     assert!(names(&server, "secrets").is_empty());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_malformed_key_is_refused_and_stays() {
     let server = FakeApiServer::with_liqo("milan");
     server.put(json!({

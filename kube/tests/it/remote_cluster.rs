@@ -24,7 +24,7 @@ use crate::{
     life::until,
 };
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_consumer_authenticates_by_its_providers_api_server() {
     let rome = FakeApiServer::with_liqo("rome");
     let milan = FakeApiServer::with_liqo("milan");
@@ -49,7 +49,7 @@ async fn a_consumer_authenticates_by_its_providers_api_server() {
     assert_eq!((milan.all("tenants"), rome.all("identities")), before);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_tenant_that_the_provider_has_deleted_is_written_again() {
     let rome = FakeApiServer::with_liqo("rome");
     let milan = FakeApiServer::with_liqo("milan");
@@ -65,7 +65,7 @@ async fn a_tenant_that_the_provider_has_deleted_is_written_again() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_tenant_that_is_being_deleted_is_no_answer_and_takes_no_message() {
     let rome = FakeApiServer::with_liqo("rome");
     let milan = FakeApiServer::with_liqo("milan");
@@ -90,7 +90,7 @@ async fn a_tenant_that_is_being_deleted_is_no_answer_and_takes_no_message() {
     assert_eq!(milan.all("tenants"), before);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_provider_that_does_not_answer_is_waited_for_in_vain() {
     let rome = FakeApiServer::with_liqo("rome");
     let milan = FakeApiServer::with_liqo("milan");
@@ -117,7 +117,7 @@ async fn a_provider_that_does_not_answer_is_waited_for_in_vain() {
     assert_eq!(asked.get("data"), None);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_answer_that_the_consumer_refuses_is_named() {
     let rome = FakeApiServer::with_liqo("rome");
     let milan = FakeApiServer::with_liqo("milan");
@@ -148,7 +148,7 @@ async fn an_answer_that_the_consumer_refuses_is_named() {
     assert!(matches!(*refusal, Error::Library(_)), "{refusal}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_tenant_that_is_there_keeps_what_is_the_administrators() {
     let milan = FakeApiServer::with_liqo("milan");
     let remote = RemoteCluster::new(milan.client(), id("milan"), id("rome"));
@@ -197,7 +197,7 @@ async fn a_tenant_that_is_there_keeps_what_is_the_administrators() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_tenant_that_another_writer_has_just_created_is_taken_over() {
     let milan = FakeApiServer::with_liqo("milan");
     milan.put(tenant_namespace("liqo-tenant-rome"));
@@ -225,7 +225,7 @@ async fn a_tenant_that_another_writer_has_just_created_is_taken_over() {
     assert_eq!(names(&milan, "tenants"), ["rome"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_nonce_asks_the_peer_for_a_signature_and_takes_the_place_of_an_earlier_one() {
     let milan = FakeApiServer::with_liqo("milan");
     let remote = RemoteCluster::new(milan.client(), id("milan"), id("rome"));
@@ -251,7 +251,7 @@ async fn a_nonce_asks_the_peer_for_a_signature_and_takes_the_place_of_an_earlier
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_identity_is_written_into_the_tenant_namespace_that_there_is() {
     let milan = FakeApiServer::with_liqo("milan");
     let remote = RemoteCluster::new(milan.client(), id("milan"), id("rome"));
@@ -271,7 +271,7 @@ async fn an_identity_is_written_into_the_tenant_namespace_that_there_is() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_namespace_without_the_labels_is_not_used() {
     let milan = FakeApiServer::with_liqo("milan");
     milan.put(json!({
@@ -292,7 +292,7 @@ async fn a_namespace_without_the_labels_is_not_used() {
     assert!(names(&milan, "secrets").is_empty());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_peering_user_finds_the_namespace_with_the_default_name() {
     let milan = FakeApiServer::with_liqo("milan");
     milan.put(tenant_namespace("liqo-tenant-rome"));
@@ -301,7 +301,7 @@ async fn a_peering_user_finds_the_namespace_with_the_default_name() {
     assert_eq!(names(&milan, "secrets"), ["liqo-signed-nonce"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_program_without_a_controller_finds_the_peer_and_takes_the_steps() {
     let milan = FakeApiServer::with_liqo("milan");
     let find = |client, namespace| RemoteCluster::find(client, namespace, id("rome"));
@@ -335,7 +335,7 @@ async fn a_program_without_a_controller_finds_the_peer_and_takes_the_steps() {
     assert!(names(&milan, "tenants").is_empty());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_tenant_that_is_deleted_may_wait_for_its_finalizers() {
     let milan = FakeApiServer::with_liqo("milan");
     let remote = RemoteCluster::new(milan.client(), id("milan"), id("rome"));
@@ -358,7 +358,7 @@ async fn a_tenant_that_is_deleted_may_wait_for_its_finalizers() {
     assert_eq!(milan.all("tenants"), deleted);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_wait_may_be_without_end() {
     let rome = FakeApiServer::with_liqo("rome");
     let milan = FakeApiServer::with_liqo("milan");
@@ -370,7 +370,7 @@ async fn a_wait_may_be_without_end() {
     assert!(waited.is_err(), "{waited:?}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_message_for_another_cluster_is_not_written() {
     let milan = FakeApiServer::with_liqo("milan");
     let remote = RemoteCluster::new(milan.client(), id("turin"), id("rome"));

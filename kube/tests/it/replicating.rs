@@ -34,7 +34,7 @@ use crate::{
     life::{api, until},
 };
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn slices_and_renewals_go_to_the_provider_and_their_statuses_come_back() {
     let rights = least_rights::with("replicator", "consumer.yaml");
     let rome = FakeApiServer::with_liqo("rome").with_rights(rights);
@@ -100,7 +100,7 @@ async fn slices_and_renewals_go_to_the_provider_and_their_statuses_come_back() {
     assert_eq!(at_milan.forbidden(), []);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_deletion_is_carried_after_a_restart() {
     let clusters = authenticated_in_memory().await;
     let replicator = Replicator::start(&clusters, as_rome(&clusters.milan).client()).await;
@@ -125,7 +125,7 @@ async fn a_deletion_is_carried_after_a_restart() {
     assert_eq!(names(&clusters.milan, "renews"), ["controlplane-milan"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn two_replicators_write_the_same() {
     let clusters = authenticated_in_memory().await;
     let first = Replicator::start(&clusters, as_rome(&clusters.milan).client()).await;
@@ -142,7 +142,7 @@ async fn two_replicators_write_the_same() {
     nowhere(&clusters, "mypool").await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_consumer_without_rights_waits_for_them() {
     let clusters = authenticated_in_memory().await;
     let at_milan = as_rome(&clusters.milan);
@@ -173,7 +173,7 @@ async fn a_consumer_without_rights_waits_for_them() {
     nowhere(&clusters, "first").await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_provider_that_is_away_delays_nothing_at_the_consumer() {
     let clusters = authenticated_in_memory().await;
     let is_away = Arc::new(AtomicBool::new(false));
@@ -201,7 +201,7 @@ async fn a_provider_that_is_away_delays_nothing_at_the_consumer() {
     nowhere(&clusters, "first").await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_peering_ends_while_the_provider_is_away() {
     let clusters = authenticated_in_memory().await;
     let is_away = Arc::new(AtomicBool::new(false));
@@ -227,7 +227,7 @@ async fn a_peering_ends_while_the_provider_is_away() {
 }
 
 /// Liqo's replicator sets a finalizer. It may have run before.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_finalizers_of_liqos_replicator_are_removed() {
     let clusters = authenticated_in_memory().await;
     let replicator = Replicator::start(&clusters, as_rome(&clusters.milan).client()).await;
@@ -251,7 +251,7 @@ async fn the_finalizers_of_liqos_replicator_are_removed() {
     accepted(&clusters, "another").await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_object_that_is_no_replica_stays() {
     let clusters = authenticated_in_memory().await;
     clusters.milan.put(json!({
@@ -273,7 +273,7 @@ async fn an_object_that_is_no_replica_stays() {
     assert_eq!(found["spec"], json!({ "class": "somebody-elses" }));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_kubeconfig_that_somebody_has_changed_is_not_used() {
     let clusters = authenticated_in_memory().await;
     let replicator = Replicator::start(&clusters, as_rome(&clusters.milan).client()).await;

@@ -9,7 +9,7 @@ use crate::{
     fake::FakeApiServer,
 };
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_tool_opens_a_cluster_by_two_lists() {
     let server = FakeApiServer::with_liqo("milan");
     let client = server.client();
@@ -25,7 +25,7 @@ async fn a_tool_opens_a_cluster_by_two_lists() {
     assert_eq!(by_method(&again), [("GET", 2)]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_exchange_takes_twenty_one_requests() {
     let clusters = Clusters::start().await;
     clusters.settled().await;

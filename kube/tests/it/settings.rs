@@ -19,7 +19,7 @@ fn provider(cluster: &Cluster, endpoint: &Endpoint) -> Provider {
         .build()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn new_settings_count_at_once() {
     let clusters = Clusters::start().await;
     let mut running = JoinSet::new();
@@ -65,7 +65,7 @@ async fn until(holds: impl Fn() -> bool) {
     panic!("not within three seconds");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_configuration_that_watches_other_objects_is_refused() {
     let clusters = Clusters::start().await;
     let cluster = Cluster::open(clusters.milan.client()).await.unwrap();

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Otherwise a controller could not stop, since it completes what it has begun.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn no_request_is_waited_for_longer_than_half_a_minute() {
     let with_namespace = FakeApiServer::with_liqo("milan");
     with_namespace.put(tenant_namespace("liqo-tenant-rome"));
@@ -62,7 +62,7 @@ async fn no_request_is_waited_for_longer_than_half_a_minute() {
     timeout(Duration::from_secs(45), all).await.unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_watch_that_ends_at_once_is_not_repeated_at_once() {
     let server = FakeApiServer::with_liqo("milan");
     let request = CertificateSigningRequest {

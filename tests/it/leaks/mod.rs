@@ -22,6 +22,7 @@ use liqo_auth::{
     model::{Object, Secret, TenantCondition},
 };
 use liqo_auth_rehearsal::{ALL, Occurrence, Rehearsal, occurrences_of_a_life};
+use memchr::memmem;
 use proptest::prelude::*;
 
 use crate::{
@@ -84,7 +85,7 @@ impl Search {
 
     fn print(&mut self, value: &dyn Debug) {
         self.printed
-            .extend(format!("{value:?}\n{value:#?}\n").bytes());
+            .extend_from_slice(format!("{value:?}\n{value:#?}\n").as_bytes());
     }
 
     fn print_error(&mut self, error: &Error) {
@@ -96,7 +97,7 @@ impl Search {
             source = cause.source();
         }
         texts.push(serde_json::to_string(error).unwrap());
-        self.printed.extend(texts.concat().bytes());
+        self.printed.extend_from_slice(texts.concat().as_bytes());
     }
 
     fn print_step(&mut self, step: &Result<Step, Error>) {
@@ -114,10 +115,10 @@ impl Search {
         let mut chain = Chain::begin(id("cl-provider"), RecordKey::new(RECORD_KEY).ok());
         for event in &step.events {
             let entry = chain.append("2026-11-20T13:00:00Z".parse().unwrap(), event);
-            self.printed.extend(entry.line().bytes());
+            self.printed.extend_from_slice(entry.line().as_bytes());
         }
         let data = serde_json::json!([step.refused, step.notices, step.events, step.wait]);
-        self.printed.extend(data.to_string().bytes());
+        self.printed.extend_from_slice(data.to_string().as_bytes());
     }
 
     fn print_side(&mut self, machine: &dyn Machine, view: &View<'_>, env: liqo_auth::Env) {
@@ -133,7 +134,7 @@ impl Search {
     fn assert_clean(&mut self) {
         assert!(!self.printed.is_empty());
         for (what, form) in &self.forms {
-            let place = find(&self.printed, form);
+            let place = memmem::find(&self.printed, form);
             let around = place.map(|place| {
                 let from = place.saturating_sub(200);
                 String::from_utf8_lossy(&self.printed[from..place]).into_owned()
@@ -151,14 +152,6 @@ fn in_base64(bytes: &[u8]) -> Vec<Vec<u8>> {
     groups
         .map(|groups| STANDARD.encode(groups).into_bytes())
         .collect()
-}
-
-fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
-    let first = wanted.first()?;
-    let starts = text.iter().enumerate().filter(|(_, byte)| *byte == first);
-    starts
-        .map(|(place, _)| place)
-        .find(|place| text[*place..].starts_with(wanted))
 }
 
 const CONSUMER_KEY: [u8; 32] = *b"the consumer's key is made of it";
@@ -252,7 +245,7 @@ fn a_key_that_is_shown_is_found() {
     }
     rehearsal.settle().unwrap();
     assert!(rehearsal.is_complete().unwrap());
-    let is_shown = |(_, form): &&(&str, Vec<u8>)| find(&shown, form).is_some();
+    let is_shown = |(_, form): &&(&str, Vec<u8>)| memmem::find(&shown, form).is_some();
     assert!(search.forms.iter().any(|form| is_shown(&form)));
     search.assert_clean();
 }

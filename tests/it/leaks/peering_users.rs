@@ -1,8 +1,9 @@
 //! The private key of a peering user. It is in the user's kubeconfig, and nowhere else.
 
 use liqo_auth::crypto::KeyPair;
+use memchr::memmem;
 
-use super::{Search, entropy, find, print_objects};
+use super::{Search, entropy, print_objects};
 use crate::{
     administration::peering_users::{begin, signed, with_roles},
     clusters::exchange::RECORD_KEY,
@@ -22,7 +23,7 @@ fn no_step_of_a_peering_user_prints_its_key() {
 
     let user = signed(&new).unwrap();
     let kubeconfig = user.kubeconfig.to_yaml();
-    let is_shown = |(_, form): &(&str, Vec<u8>)| find(kubeconfig.expose(), form).is_some();
+    let is_shown = |(_, form): &(&str, Vec<u8>)| memmem::find(kubeconfig.expose(), form).is_some();
     assert!(
         search.forms.iter().any(is_shown),
         "the kubeconfig has the key"

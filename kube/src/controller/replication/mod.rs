@@ -31,8 +31,9 @@ use self::{
     remote::Remote,
 };
 use super::{
+    failures::Failures,
     peer::{Carried, MOST_ATTEMPTS, ONE_SECOND, SHORTLY},
-    shared::{Failures, Shared},
+    shared::Shared,
 };
 use crate::{Error, error::with_sources};
 

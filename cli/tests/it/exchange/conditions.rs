@@ -1,0 +1,249 @@
+//! Cordoned, drained, let in again, and the end.
+
+use std::fs;
+
+use crate::tool::Folder;
+
+const AUTHENTICATE: &str = "authenticate --home cl-consumer --remote-home cl-provider";
+const CREATE: &str = "create rs mypool --home cl-consumer --remote-home cl-provider --cpu 2";
+const REPLICATE: &str = "replicate --home cl-consumer --remote-home cl-provider";
+const CORDON: &str = "cordon tenant cl-consumer --home cl-provider";
+const UNCORDON: &str = "uncordon tenant cl-consumer --home cl-provider";
+const DRAIN: &str = "drain tenant cl-consumer --home cl-provider";
+const UNAUTHENTICATE: &str = "unauthenticate --home cl-consumer --remote-home cl-provider";
+
+#[test]
+fn a_cordoned_tenant_keeps_what_it_has_and_gets_nothing_new() {
+    let folder = with_slice();
+    assert_eq!(
+        folder.ok(CORDON),
+        " INFO  Tenant \"cl-consumer\" cordoned\n"
+    );
+    let slice = folder.ok("get rs mypool --home cl-provider -o yaml");
+    assert!(slice.contains("liqo.io/cordon-tenant: \"true\""), "{slice}");
+    let tenants = folder.ok("get tenants --home cl-provider");
+    assert!(tenants.contains("Cordoned"), "{tenants}");
+    let run = folder.run("create rs other --home cl-consumer --remote-home cl-provider");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(
+        run.out.contains("ResourceSlice authentication: Accepted")
+            && run.err.contains("ResourceSlice resources not accepted"),
+        "{run:?}"
+    );
+    let again = folder.run(CORDON);
+    assert_eq!(
+        (again.code, again.err.as_str()),
+        (
+            0,
+            "Warning: Tenant \"cl-consumer\" is not active. Activate the tenant to cordon it.\n"
+        )
+    );
+    assert_eq!(
+        folder.ok(UNCORDON),
+        " INFO  Tenant \"cl-consumer\" uncordoned\n"
+    );
+    folder.ok(REPLICATE);
+    let table = folder.ok("get rs other --home cl-consumer");
+    assert!(table.contains("Accepted         Accepted"), "{table}");
+    let again = folder.run(UNCORDON);
+    assert_eq!(
+        (again.code, again.err.as_str()),
+        (0, "Warning: Tenant \"cl-consumer\" is not cordoned\n")
+    );
+}
+
+/// A peering user may write a Tenant of any name in its own namespace.
+#[test]
+fn a_tenant_that_another_peer_planted_has_no_condition() {
+    let folder = with_slice();
+    let path =
+        |namespace: &str| format!("cl-provider/manifests/{namespace}/tenant.cl-consumer.yaml");
+    let planted = folder
+        .read(&path("liqo-tenant-cl-consumer"))
+        .replace(
+            "namespace: liqo-tenant-cl-consumer",
+            "namespace: liqo-tenant-a",
+        )
+        .replacen("spec:", "spec:\n  tenantCondition: Cordoned", 1);
+    fs::create_dir_all(folder.path("cl-provider/manifests/liqo-tenant-a")).unwrap();
+    folder.write(&path("liqo-tenant-a"), &planted);
+    assert_eq!(
+        folder.ok(CORDON),
+        " INFO  Tenant \"cl-consumer\" cordoned\n"
+    );
+    assert_eq!(
+        folder.ok(UNCORDON),
+        " INFO  Tenant \"cl-consumer\" uncordoned\n"
+    );
+}
+
+#[test]
+fn a_drained_tenant_loses_rights_and_slices_until_it_is_let_in_again() {
+    let folder = with_slice();
+    let kubeconfig = "get kubeconfig --home cl-consumer --remote-cluster-id cl-provider";
+    let before = folder.ok(kubeconfig);
+    assert_eq!(folder.ok(DRAIN), " INFO  Tenant \"cl-consumer\" drained\n");
+    assert_eq!(folder.run("get rs --home cl-provider").out, "");
+    assert!(bindings(&folder).is_empty());
+    let run = folder.run(REPLICATE);
+    assert!(run.err.contains("grants cl-consumer no rights"), "{run:?}");
+    let status = folder.ok("status --home cl-provider");
+    assert!(status.contains("Drained"), "{status}");
+    folder.ok(UNCORDON);
+    assert_eq!(bindings(&folder).len(), 2);
+    folder.ok(REPLICATE);
+    let table = folder.ok("get rs mypool --home cl-consumer");
+    assert!(table.contains("Accepted         Accepted"), "{table}");
+    assert_eq!(folder.ok(kubeconfig), before);
+}
+
+#[test]
+fn the_consumers_file_lifts_no_condition() {
+    let folder = Folder::with_homes();
+    let tenant = folder.tenant();
+    folder.ok_with("apply --home cl-provider -f -", &tenant);
+    folder.ok(DRAIN);
+    let run = folder.run_with("apply --home cl-provider -f -", &tenant);
+    assert_eq!(run.code, 4, "{run:?}");
+    assert!(run.err.contains("drained"), "{run:?}");
+    assert!(folder.ok("status --home cl-provider").contains("Drained"));
+    let error = folder.refused(
+        "generate identity --home cl-provider --remote-cluster-id cl-consumer",
+        "",
+        4,
+    );
+    assert!(error.contains("cl-consumer"), "{error}");
+}
+
+#[test]
+fn nobody_elses_tenant_is_changed() {
+    let folder = with_slice();
+    for command in ["cordon", "uncordon", "drain"] {
+        let error = folder.refused(
+            &format!("{command} tenant cl-other --home cl-provider"),
+            "",
+            4,
+        );
+        assert!(error.contains("unable to get tenant"), "{error}");
+    }
+}
+
+#[test]
+fn the_end_waits_for_the_slices_and_comes_in_liqoctls_words() {
+    let folder = with_slice();
+    let error = folder.refused(UNAUTHENTICATE, "", 4);
+    assert!(
+        error.contains("resourceslices are still present on consumer cluster")
+            && error.contains("mypool"),
+        "{error}"
+    );
+    folder.ok("delete rs mypool --home cl-consumer --remote-cluster-id cl-provider");
+    assert_eq!(folder.ok(UNAUTHENTICATE), ENDED);
+    assert_eq!(folder.run("get identities --home cl-consumer").out, "");
+    assert_eq!(folder.run("get tenants --home cl-provider").out, "");
+    assert_eq!(folder.run("get rs --home cl-provider").out, "");
+    assert!(bindings(&folder).is_empty());
+    assert_eq!(folder.ok(UNAUTHENTICATE), ENDED_ALREADY);
+    // Who comes back with the same key is let in.
+    folder.ok(AUTHENTICATE);
+    folder.ok(CREATE);
+}
+
+#[test]
+fn each_side_ends_by_itself() {
+    let folder = Folder::with_homes();
+    folder.ok(AUTHENTICATE);
+    let consumer = "unauthenticate --home cl-consumer --remote-cluster-id cl-provider";
+    assert_eq!(
+        folder.ok(consumer),
+        " INFO  No leftover resourceslices on consumer cluster\n \
+         INFO  Identity control plane correctly deleted\n"
+    );
+    let provider = "unauth --home cl-provider --remote-cluster-id cl-consumer";
+    assert_eq!(folder.ok(provider), " INFO  Tenant correctly deleted\n");
+    folder.refused(
+        "unauth --home cl-provider --remote-cluster-id cl-other",
+        "",
+        4,
+    );
+}
+
+#[test]
+fn a_provider_that_ends_it_first_waits_for_the_slices() {
+    let folder = with_slice();
+    let provider = "unauth --home cl-provider --remote-cluster-id cl-consumer";
+    let error = folder.refused(provider, "", 4);
+    assert!(error.contains("slices"), "{error}");
+}
+
+#[test]
+fn another_key_is_refused_until_the_first_is_released() {
+    let folder = Folder::with_homes();
+    folder.ok(AUTHENTICATE);
+    folder.ok("init --home other --cluster-id cl-consumer");
+    let run = folder.run("authenticate --home other --remote-home cl-provider");
+    assert_eq!(run.code, 3, "{run:?}");
+    let released = folder.ok("release --home cl-provider --remote-cluster-id cl-consumer");
+    assert!(
+        released.starts_with("The key SHA256:")
+            && released.contains("for the consumer cl-consumer"),
+        "{released}"
+    );
+    folder.refused(
+        "release --home cl-provider --remote-cluster-id cl-nobody",
+        "",
+        4,
+    );
+    folder.ok("create nonce --replace --home cl-provider --remote-cluster-id cl-consumer");
+    folder.ok("authenticate --home other --remote-home cl-provider");
+}
+
+#[test]
+fn another_endpoint_is_refused_until_the_first_is_released() {
+    let folder = Folder::with_homes();
+    folder.ok(AUTHENTICATE);
+    let released = folder.ok("release --home cl-consumer --remote-cluster-id cl-provider");
+    assert!(
+        released.contains("of the provider cl-provider"),
+        "{released}"
+    );
+    // Its administrator moved the API server.
+    let settings = folder.read("cl-provider/home.yaml");
+    folder.write(
+        "cl-provider/home.yaml",
+        &settings.replace("172.19.0.3", "172.19.0.4"),
+    );
+    folder.ok(AUTHENTICATE);
+}
+
+const ENDED: &str = " INFO   (local) No leftover resourceslices on consumer cluster
+ INFO   (local) Identity control plane correctly deleted
+ INFO   (remote) Tenant correctly deleted
+";
+const ENDED_ALREADY: &str = " INFO   (local) No leftover resourceslices on consumer cluster
+ INFO   (local) Identity control plane already deleted
+ INFO   (remote) Tenant already deleted
+";
+
+fn with_slice() -> Folder {
+    let folder = Folder::with_homes();
+    folder.ok(AUTHENTICATE);
+    folder.ok(CREATE);
+    folder
+}
+
+fn bindings(folder: &Folder) -> Vec<String> {
+    let mut names = Vec::new();
+    for area in ["_cluster", "liqo-tenant-cl-consumer"] {
+        let path = folder.path(&format!("cl-provider/manifests/{area}"));
+        let Ok(entries) = fs::read_dir(path) else {
+            continue;
+        };
+        names.extend(
+            entries
+                .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+                .filter(|name| name.contains("rolebinding.")),
+        );
+    }
+    names
+}

@@ -1,0 +1,11 @@
+//! Exchanges between homes, from the first nonce to the end.
+
+mod approvals;
+mod authenticate;
+mod aws;
+mod conditions;
+mod keys;
+mod manual_flow;
+mod renewals;
+mod signer;
+mod slices;

@@ -1,0 +1,214 @@
+//! What is due is renewed, once, and reaches the consumer.
+
+use crate::tool::Folder;
+
+const BOTH: &str = "--home cl-consumer --remote-home cl-provider";
+const NOW: &str = "--now 2026-11-20T13:00:00Z";
+const LATER: &str = "--now 2027-08-01T13:00:00Z";
+
+#[test]
+fn what_is_due_is_renewed_on_both_sides_and_once() {
+    let folder = with_slice();
+    let before = folder.snapshot();
+    let told = folder.ok(&format!("renew {BOTH} {NOW}"));
+    assert!(before == folder.snapshot());
+    assert!(
+        told.contains(" INFO   (local) certificate from cl-provider: until 2027-11-20T13:00:00Z, renewal from 2027-07-21T21:00:00Z on (in 243d)\n"),
+        "{told}"
+    );
+    let told = folder.ok(&format!("renew {BOTH} {LATER}"));
+    let lines: Vec<_> = told.lines().collect();
+    assert_eq!(lines.len(), 4, "{told}");
+    for line in lines {
+        assert!(
+            line.ends_with(": renewed, until 2028-07-31T13:00:00Z"),
+            "{line}"
+        );
+    }
+    assert_eq!(certificates(&folder), 4);
+    let before = folder.snapshot();
+    folder.ok(&format!("renew {BOTH} {LATER}"));
+    assert!(before == folder.snapshot());
+    let kubeconfig = folder.ok(
+        "get kubeconfig --home cl-consumer --remote-cluster-id cl-provider --resourceslice mypool",
+    );
+    assert!(kubeconfig.contains("resourceslice-mypool"), "{kubeconfig}");
+}
+
+#[test]
+fn a_provider_renews_by_itself_and_the_consumer_gets_it_later() {
+    let folder = with_slice();
+    let told = folder.ok(&format!("renew --home cl-provider {LATER}"));
+    assert!(
+        told.contains("certificate of cl-consumer: renewed"),
+        "{told}"
+    );
+    let status = folder.ok(&format!("status --home cl-consumer {LATER}"));
+    assert!(
+        status.contains("awaited") || status.contains("now"),
+        "{status}"
+    );
+    folder.ok(&format!("replicate {BOTH} {LATER}"));
+    let status = folder.ok(&format!("status --home cl-consumer {LATER}"));
+    assert_eq!(status.matches("in 243d").count(), 2, "{status}");
+    assert_eq!(certificates(&folder), 4);
+}
+
+#[test]
+fn a_renewal_is_carried_by_files() {
+    let folder = with_slice();
+    folder.ok(&format!("renew --home cl-provider {LATER}"));
+    let renew = folder.ok("get renews controlplane-cl-provider --home cl-provider -o yaml");
+    let apply = format!("apply --home cl-consumer -f - {LATER}");
+    let redirected = renew.replace("172.19.0.3", "172.19.0.4");
+    let error = folder.refused(&apply, &redirected, 3);
+    assert!(error.contains("(rule 9)"), "{error}");
+    assert_eq!(
+        folder.ok_with(&apply, &renew),
+        "renew.authentication.liqo.io/controlplane-cl-provider configured\n"
+    );
+    let slice = folder.ok("get rs mypool --home cl-provider -o yaml");
+    folder.ok_with(&apply, &slice);
+    let told = folder.ok(&format!("renew --home cl-consumer {LATER}"));
+    assert_eq!(
+        told.matches("until 2028-07-31T13:00:00Z").count(),
+        2,
+        "{told}"
+    );
+}
+
+#[test]
+fn a_consumer_alone_asks_and_says_so() {
+    let folder = with_slice();
+    let run = folder.run(&format!("renew --home cl-consumer {LATER}"));
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.out.contains("the next one is awaited"), "{run:?}");
+    folder.ok(&format!("renew {BOTH} {LATER}"));
+    let told = folder.ok(&format!("renew {BOTH} {LATER}"));
+    assert_eq!(told.matches("until 2028-07-31").count(), 4, "{told}");
+}
+
+#[test]
+fn who_has_let_its_identity_expire_authenticates_again() {
+    let folder = with_slice();
+    let after = "--now 2028-01-01T00:00:00Z";
+    let run = folder.run(&format!("renew {BOTH} {after}"));
+    assert!(
+        run.err
+            .contains("cl-consumer has no valid identity from cl-provider"),
+        "{run:?}"
+    );
+    folder.ok(&format!("authenticate {BOTH} {after}"));
+    folder.ok(&format!("replicate {BOTH} {after}"));
+    let status = folder.ok(&format!("status --home cl-consumer {after}"));
+    assert_eq!(status.matches("Authenticated").count(), 1, "{status}");
+    assert_eq!(status.matches("365d").count(), 2, "{status}");
+}
+
+/// As if the power had gone between the two homes' disks.
+#[test]
+fn a_crash_between_the_homes_loses_nothing() {
+    let folder = with_slice();
+    let state = |home: &str| folder.path(home);
+    let keep = |home: &str, name: &str| copy(&state(home), &folder.path(name));
+    keep("cl-consumer", "consumer-0");
+    keep("cl-provider", "provider-0");
+    folder.ok(&format!("renew {BOTH} {LATER}"));
+    keep("cl-consumer", "consumer-1");
+    keep("cl-provider", "provider-1");
+    for (consumer, provider) in [
+        ("consumer-0", "provider-1"),
+        ("consumer-1", "provider-1"),
+        ("consumer-0", "provider-0"),
+    ] {
+        for (from, home) in [(consumer, "cl-consumer"), (provider, "cl-provider")] {
+            std::fs::remove_dir_all(state(home)).unwrap();
+            copy(&folder.path(from), &state(home));
+        }
+        folder.ok(&format!("renew {BOTH} {LATER}"));
+        let status = folder.ok(&format!("status --home cl-consumer {LATER}"));
+        assert_eq!(status.matches("in 243d").count(), 2, "{status}");
+        assert_eq!(certificates(&folder), 4, "{consumer} {provider}");
+    }
+}
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    let status = std::process::Command::new("cp")
+        .arg("-a")
+        .args([from, to])
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn a_home_without_peers_has_nothing_to_renew() {
+    let folder = Folder::with_homes();
+    let run = folder.run("renew --home cl-consumer");
+    assert_eq!((run.code, run.out.as_str()), (0, ""));
+    assert_eq!(run.err, "cl-consumer: no certificate.\n");
+}
+
+fn with_slice() -> Folder {
+    let folder = Folder::new();
+    folder.ok(&format!("init --home cl-consumer {NOW}"));
+    folder.ok(&format!(
+        "init --home cl-provider --api-server https://172.19.0.3:6443 {NOW}"
+    ));
+    folder.ok(&format!("authenticate {BOTH} {NOW}"));
+    folder.ok(&format!("create rs mypool {BOTH} {NOW}"));
+    folder.ok(&format!("replicate {BOTH} {NOW}"));
+    folder
+}
+
+fn certificates(folder: &Folder) -> usize {
+    let names = std::fs::read_dir(folder.path("cl-provider/manifests/_cluster")).unwrap();
+    names
+        .filter(|name| {
+            let name = name.as_ref().unwrap().file_name();
+            name.to_string_lossy()
+                .starts_with("certificatesigningrequest.")
+        })
+        .count()
+}
+
+#[test]
+fn the_renewal_scheme_of_a_provider_is_a_setting() {
+    const RENEWS: &str = "get renews --home cl-consumer -o name";
+    for (scheme, at_once, when_due) in [
+        ("by-evidence", true, true),
+        ("by-provider", true, true),
+        ("by-consumer", false, true),
+        ("by-hand", false, false),
+    ] {
+        let folder = Folder::with_homes();
+        // The scheme counts from the first certificate on.
+        folder.tenant();
+        let set = "set renewal --home cl-consumer --remote-cluster-id cl-provider";
+        folder.ok(&format!("{set} {scheme}"));
+        folder.ok("authenticate --home cl-consumer --remote-home cl-provider");
+        assert_eq!(!folder.ok(RENEWS).is_empty(), at_once, "{scheme}");
+        let run = folder.run("renew --home cl-consumer --now +300d");
+        assert_eq!(run.code, 0, "{scheme}: {run:?}");
+        assert_eq!(!folder.ok(RENEWS).is_empty(), when_due, "{scheme}");
+        let asks = folder
+            .ok("get renews --home cl-consumer -o yaml")
+            .contains("  csr: ");
+        assert_eq!(
+            asks,
+            scheme == "by-consumer" || scheme == "by-evidence",
+            "{scheme}"
+        );
+    }
+    let folder = Folder::with_homes();
+    folder.refused(
+        "set renewal by-force --home cl-consumer --remote-cluster-id cl-provider",
+        "",
+        2,
+    );
+    folder.refused(
+        "set renewal by-hand --home cl-consumer --remote-cluster-id cl-consumer",
+        "",
+        2,
+    );
+}

@@ -1,0 +1,10 @@
+//! What is in a home, what changes it, and what does not.
+
+mod bad_inputs;
+mod beside;
+mod beside_liqo;
+mod files;
+mod leaks;
+mod manifests;
+mod refusals;
+mod trials;

@@ -1,0 +1,7 @@
+//! The token protocol of older Liqo, over HTTPS on this machine.
+
+mod certificate;
+mod limits;
+mod load;
+mod replay;
+mod tokens;

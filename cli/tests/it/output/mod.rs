@@ -1,0 +1,11 @@
+//! What the tool prints, for people, for programs and for shells.
+
+mod answers;
+mod columns;
+mod completions;
+mod glance;
+mod inspections;
+mod monitoring;
+mod output_formats;
+mod terminal;
+mod words;
