@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"flag"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -231,13 +232,10 @@ func TestHonestInputsAreAcceptedByBoth(t *testing.T) {
 
 // mutants is how many changed inputs are judged. An RSA key is tested for a prime
 // modulus, so most mutants are of the other keys.
-const mutants = 100_000
+var mutants = flag.Int("mutants", 100_000, "how many changed inputs are judged")
 
 func TestNoMutantIsAcceptedThatLiqoRefuses(t *testing.T) {
-	count := mutants
-	if testing.Short() {
-		count = 10_000
-	}
+	count := *mutants
 	random := rand.New(newSource(7))
 	var quick, slow []input
 	for _, in := range honest(t) {

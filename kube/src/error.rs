@@ -33,6 +33,9 @@ pub enum Error {
     /// A kubeconfig cannot be used.
     #[error(transparent)]
     Kubeconfig(Box<KubeconfigError>),
+    /// A client cannot be made of a verified identity.
+    #[error("the identity cannot be used to log in: {0}")]
+    Identity(String),
     /// The proxy that a kubeconfig or the environment names cannot be used.
     #[error("{field}: {problem}")]
     Proxy {

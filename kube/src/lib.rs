@@ -9,6 +9,7 @@
 //! | [`Transport`] | carries messages to the peer; [`Link`] carries them to another controller |
 //! | [`RemoteCluster`] | carries messages through the peer's API server, as `liqoctl` does |
 //! | [`ControllerBuilder::replicate`] | carries slices and renewals to the providers, as Liqo's crd-replicator does |
+//! | [`config_of_identity`] | makes a client's configuration from a verified identity |
 //! | [`config_of`], [`client_of`] | make a client from a kubeconfig, by the proxy that `kubectl` would use |
 //! | [`resource`] | describes a kind of the library to kube-rs, for your own requests |
 //! | [`list`], [`get`], [`answered`] | read the objects that a tool needs for one command |
@@ -33,6 +34,7 @@ mod clock;
 mod cluster;
 mod controller;
 mod error;
+mod identity;
 mod live;
 mod object;
 mod offloading;
@@ -45,6 +47,7 @@ pub use clock::Clock;
 pub use cluster::{Cluster, Opened};
 pub use controller::{Controller, ControllerBuilder, Counts, Handle};
 pub use error::Error;
+pub use identity::config_of_identity;
 pub use live::{answered, follow, list};
 pub use object::{get, resource};
 pub use offloading::LimitsEnforcement;

@@ -44,17 +44,24 @@ pub async fn config_of(
     options: &KubeConfigOptions,
 ) -> Result<Config, Error> {
     let proxy = proxy_url_in(&kubeconfig, options);
-    let proxy = proxy.map(|url| usable(&url, FIELD)).transpose()?;
+    // A proxy that cannot be used is named before anything else is.
+    let own = proxy.as_deref().map(|url| usable(url, FIELD));
+    own.transpose()?;
     let config = Config::from_custom_kubeconfig(kubeconfig, options).await;
     let mut config = config.map_err(unusable)?;
     // The rules of kube-rs for NO_PROXY and for loopback addresses are not those of kubectl.
-    config.proxy_url = match proxy {
-        Some(proxy) => Some(proxy),
-        None => environment::proxy_for(&config.cluster_url, variable)
-            .map(|(name, url)| usable(&url, &of_environment(name)))
-            .transpose()?,
-    };
+    config.proxy_url = chosen(proxy.as_deref(), &config.cluster_url)?;
     Ok(config)
+}
+
+/// The proxy to an API server: that of its kubeconfig, else that of the environment.
+pub(crate) fn chosen(own: Option<&str>, api_server: &Uri) -> Result<Option<Uri>, Error> {
+    match own {
+        Some(url) => Some(usable(url, FIELD)),
+        None => environment::proxy_for(api_server, variable)
+            .map(|(name, url)| usable(&url, &of_environment(name))),
+    }
+    .transpose()
 }
 
 /// A client that reaches the API server by the configured proxy. If there is a proxy, a

@@ -10,11 +10,11 @@ use kube::{
 };
 use liqo_auth::{
     crypto::CaBundle,
-    model::{Kind, Namespace, Object},
+    model::{self, Kind, Namespace, Object},
     policy::Policy,
     provider::Endpoint,
 };
-use liqo_auth_kube::resource;
+use liqo_auth_kube::{client_of, config_of_identity, resource};
 use serde_json::{Value, json};
 
 use crate::life::api;
@@ -82,7 +82,8 @@ impl Administered {
         let secret = secrets.get(secret).await.unwrap();
         let kubeconfig = decoded(secret.data["data"]["kubeconfig"].as_str().unwrap());
         let kubeconfig = String::from_utf8(kubeconfig).unwrap();
-        connect(&Kubeconfig::from_yaml(&kubeconfig).unwrap()).await
+        let kubeconfig = model::Kubeconfig::parse(&kubeconfig).unwrap();
+        client_of(config_of_identity(&kubeconfig).unwrap()).unwrap()
     }
 }
 

@@ -50,12 +50,13 @@ impl HolderContext<'_> {
             (Some(Err(error)), _) | (None, Some((Err(error), _))) => return Err(error),
             (None, None) => return Ok(IdentityState::Nothing),
         };
-        if !self.is_stored(&accepted)? {
+        let Some(kubeconfig) = self.stored(&accepted)? else {
             return Ok(IdentityState::NeedsKubeconfig(Box::new(accepted)));
-        }
+        };
         let renewal = renewal::of(self, &accepted, &offer);
         Ok(IdentityState::Held(Box::new(StoredIdentity {
             kubeconfig_secret: self.kubeconfig_id(),
+            kubeconfig,
             accepted,
             renewal,
             offer,

@@ -34,7 +34,7 @@ impl HolderContext<'_> {
             plan.await_for(Awaited::Uid(identity.id()));
             return Ok(());
         }
-        let mut wanted = self.secret(identity, accepted)?;
+        let mut wanted = self.secret(identity, accepted, &kubeconfig(identity, accepted)?);
         if !self.has(&wanted) {
             if let Some(present) = self.kubeconfig {
                 // Finalizers of other owners stay. All other content belongs to this
@@ -80,13 +80,16 @@ impl HolderContext<'_> {
         }
     }
 
-    /// Whether the kubeconfig is stored and the Identity's status references it.
-    pub(crate) fn is_stored(&self, accepted: &AcceptedIdentity) -> Result<bool, Error> {
+    /// The kubeconfig, if it is stored and the Identity's status references it.
+    pub(crate) fn stored(&self, accepted: &AcceptedIdentity) -> Result<Option<Kubeconfig>, Error> {
         let Some(identity) = self.identity else {
-            return Ok(false);
+            return Ok(None);
         };
+        let kubeconfig = kubeconfig(identity, accepted)?;
         let named = identity.status.kubeconfig_secret_ref.as_ref();
-        Ok(self.has(&self.secret(identity, accepted)?) && named == Some(&reference(identity)))
+        let is_stored = self.has(&self.secret(identity, accepted, &kubeconfig))
+            && named == Some(&reference(identity));
+        Ok(is_stored.then_some(kubeconfig))
     }
 
     /// The Secret of the kubeconfig, stored or not.
@@ -110,7 +113,12 @@ impl HolderContext<'_> {
         })
     }
 
-    fn secret(&self, identity: &Identity, accepted: &AcceptedIdentity) -> Result<Secret, Error> {
+    fn secret(
+        &self,
+        identity: &Identity,
+        accepted: &AcceptedIdentity,
+        kubeconfig: &Kubeconfig,
+    ) -> Secret {
         let identity_type = identity.spec.identity_type.to_string();
         let labels = [
             (names::REMOTE_CLUSTER_ID_LABEL, self.look.peer().as_str()),
@@ -122,10 +130,9 @@ impl HolderContext<'_> {
                 namespace.to_string(),
             )
         });
-        let text = kubeconfig(identity, accepted)?.to_yaml();
         let mut data = aws_keys(&identity.spec.auth_params);
-        data.insert(names::KUBECONFIG.to_owned(), text);
-        Ok(Secret {
+        data.insert(names::KUBECONFIG.to_owned(), kubeconfig.to_yaml());
+        Secret {
             metadata: Metadata {
                 annotations: annotation.into_iter().collect(),
                 owner_references: vec![OwnerReference::controller(identity)],
@@ -137,7 +144,7 @@ impl HolderContext<'_> {
             },
             data,
             ..Secret::default()
-        })
+        }
     }
 }
 

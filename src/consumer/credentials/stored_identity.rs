@@ -10,7 +10,7 @@ use crate::{
     crypto::Nonce,
     error::Error,
     machine::{Awaited, Notice, expired_at},
-    model::{Identity, ObjectRef, Resource, Tenant},
+    model::{Identity, Kubeconfig, ObjectRef, Resource, Tenant},
 };
 
 /// An identity whose kubeconfig is stored and matches the Identity.
@@ -20,6 +20,10 @@ pub struct StoredIdentity {
     pub accepted: AcceptedIdentity,
     /// The Secret with the kubeconfig, under the key `kubeconfig`.
     pub kubeconfig_secret: ObjectRef,
+    /// What the kubeconfig says, made from the verified Identity and this cluster's own key.
+    /// A client of the provider is built from this value, and never from the Secret's text:
+    /// others may write the Secret after this look.
+    pub kubeconfig: Kubeconfig,
     /// The state of the certificate's renewal.
     pub renewal: Renewal,
     #[debug(skip)]

@@ -1,11 +1,11 @@
 //! A kubeconfig: in a Secret, or as a file of its own. Its private key is not shown.
 
-use kube::config::Kubeconfig as AnyKubeconfig;
 use liqo_auth::{
     crypto::{CaBundle, Certificate, CertificateChain, KeyPair, PublicKey, SigningKey},
-    model::{Kubeconfig, UserCredential},
+    model::{Kubeconfig, UserCredential, read_document},
     policy::Policy,
 };
+use serde::Deserialize;
 
 use super::{Inspection, Report};
 use crate::output::escaped;
@@ -66,9 +66,33 @@ pub(super) fn explain(inspection: &Inspection<'_>, text: &[u8], report: &mut Rep
     }
 }
 
-/// A kubeconfig that Liqo did not write, such as an administrator's.
+/// A kubeconfig that Liqo did not write, such as an administrator's: what `inspect` says of it.
+/// The users are not read.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct AnyKubeconfig {
+    current_context: Option<String>,
+    contexts: Vec<NamedContext>,
+    clusters: Vec<NamedCluster>,
+}
+
+#[derive(Deserialize)]
+struct NamedContext {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct NamedCluster {
+    cluster: AnyCluster,
+}
+
+#[derive(Deserialize)]
+struct AnyCluster {
+    server: Option<String>,
+}
+
 fn another_form(text: &str, error: &str, report: &mut Report) {
-    match AnyKubeconfig::from_yaml(text) {
+    match read_document::<AnyKubeconfig>(text.as_bytes()) {
         Err(_) => report.wrong(format!("it is not a kubeconfig: {error}.")),
         Ok(kubeconfig) => {
             for context in &kubeconfig.contexts {
@@ -77,10 +101,7 @@ fn another_form(text: &str, error: &str, report: &mut Report) {
                 report.say("Context", format!("{}{current}", escaped(&context.name)));
             }
             for cluster in &kubeconfig.clusters {
-                let server = cluster
-                    .cluster
-                    .as_ref()
-                    .and_then(|cluster| cluster.server.as_deref());
+                let server = cluster.cluster.server.as_deref();
                 report.say("API server", escaped(server.unwrap_or("none")));
             }
             report.unverified("its content, since Liqo did not write it");

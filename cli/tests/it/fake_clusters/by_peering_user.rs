@@ -49,10 +49,20 @@ impl Clusters {
         Self { rome, milan, user }
     }
 
-    /// What was written on both clusters so far, once nothing is written any more.
+    /// What was written on both clusters so far.
     fn writes(&self) -> Vec<String> {
-        sleep(Duration::from_millis(700));
         [self.rome.writes(), self.milan.writes()].concat()
+    }
+
+    /// The same once the controllers of milan have written nothing for a while.
+    fn settled(&self) -> Vec<String> {
+        loop {
+            let before = self.writes();
+            sleep(Duration::from_millis(700));
+            if self.writes() == before {
+                return before;
+            }
+        }
     }
 
     /// Has milan offer a nonce as Liqo makes it.
@@ -133,7 +143,7 @@ fn the_controllers_of_the_provider_answer_a_peering_user() {
     );
 
     // Once more it changes nothing.
-    let before = clusters.writes();
+    let before = clusters.settled();
     for arguments in ["", " --dry-run"] {
         let run = folder.run(&format!("{AUTHENTICATE}{arguments}"));
         assert_eq!(run.code, 0, "{run:?}");
@@ -260,7 +270,7 @@ fn a_peering_user_ends_the_peering_and_then_waits_for_an_invitation() {
     let running = Running::start(&folder);
     folder.ok(AUTHENTICATE);
 
-    let before = clusters.writes();
+    let before = clusters.settled();
     let run = folder.run(&format!("{UNAUTHENTICATE} --dry-run"));
     assert_eq!(run.code, 0, "{run:?}");
     let said = "The command would also delete the Tenant of rome at milan.";

@@ -132,10 +132,15 @@ impl Cluster {
     }
 
     fn invites(&self) -> bool {
+        self.invites_peer("rome")
+    }
+
+    fn invites_peer(&self, peer: &str) -> bool {
         let nonces = self.named("secrets", "liqo-nonce");
-        nonces
-            .iter()
-            .any(|nonce| nonce["data"]["nonce"].is_string())
+        nonces.iter().any(|nonce| {
+            nonce["metadata"]["namespace"] == format!("liqo-tenant-{peer}")
+                && nonce["data"]["nonce"].is_string()
+        })
     }
 
     fn has_record(&self) -> bool {
@@ -269,15 +274,13 @@ fn a_declared_peer_whose_peering_has_ended_waits_for_a_person() {
 
     // It is still declared. Neither a start nor other settings invite it again.
     let running = Running::start(&folder);
+    // The order for rome comes first.
     milan.set(&json!({
         "apiServer": "https://milan.example:6443",
         "requireApproval": true,
-        "peers": { "rome": { "invite": true } },
+        "peers": { "rome": { "invite": true }, "turin": { "invite": true } },
     }));
-    until("the settings count", || {
-        folder.read("log").contains("have changed")
-    });
-    thread::sleep(Duration::from_millis(700));
+    until("the next peer is invited", || milan.invites_peer("turin"));
     assert!(milan.has_record() && !milan.invites());
     folder.ok("create nonce --kubeconfig milan --remote-cluster-id rome");
     until("the person has invited it", || milan.invites());

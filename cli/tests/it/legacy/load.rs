@@ -357,7 +357,7 @@ impl Home {
 
 fn key(number: usize) -> KeyPair {
     let mut entropy = [7; 32];
-    entropy[..8].copy_from_slice(&(number as u64).to_be_bytes());
+    entropy[..8].copy_from_slice(&u64::try_from(number).unwrap().to_be_bytes());
     KeyPair::from_entropy(&Entropy::from_bytes(entropy))
 }
 

@@ -192,7 +192,7 @@ fn completions_for_every_shell() {
     let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = folder.ok(&format!("completion {shell}"));
-        // The script asks the program, which tests/completions.rs does.
+        // The script asks the program, which completions.rs does.
         assert!(script.contains("COMPLETE"), "{shell}");
     }
 }

@@ -21,7 +21,7 @@ use std::{collections::BTreeMap, future::pending, sync::Arc, time::Duration};
 use futures::{FutureExt, future::BoxFuture, stream::FuturesUnordered};
 use liqo_auth::{
     error::Error as LibraryError,
-    machine::{Machine, Stage, Step, View, replication},
+    machine::{Step, View, replication},
     model::{ClusterId, ObjectRef},
 };
 use tokio::{sync::Notify, time::sleep};
@@ -130,33 +130,25 @@ impl Replication {
         let Ok(view) = mirror.view(&self.peer) else {
             return Originals::default();
         };
-        let mut originals = Originals::of(&view);
-        let connected = self.remote.as_ref().map(Remote::identity);
-        if originals.identity.as_ref() != connected && !self.is_authenticated(&view) {
-            // A peer may write Secrets in its tenant namespace. So only the kubeconfig that
-            // the consumer's side has verified is used.
-            originals.refuse_identity();
-        }
-        originals
-    }
-
-    fn is_authenticated(&self, view: &View<'_>) -> bool {
+        let originals = Originals::of(&view);
         let sides = self.shared.sides();
         let (Some(consumer), Ok(now)) = (sides.consumer, self.shared.clock.now()) else {
-            return false;
+            return originals;
         };
-        let status = Machine::look(&consumer, view, now);
-        status.is_ok_and(|status| status.control_plane.stage == Stage::Authenticated)
+        match consumer.look(&view, now) {
+            Ok(status) => originals.at(&status),
+            Err(_) => originals,
+        }
     }
 
     /// Carries specs and deletions to the provider, and then the statuses back. Returns an
     /// object that another writer has changed first.
     async fn replicate(&mut self, originals: &Originals) -> Result<Option<ObjectRef>, Error> {
         let connected = self.remote.as_ref().map(Remote::identity);
-        if let Some(identity) = originals.verified()
+        if let Some(identity) = &originals.verified
             && connected != Some(identity)
         {
-            self.remote = Some(connect(&self.shared, identity).await?);
+            self.remote = Some(connect(&self.shared, identity)?);
         }
         let mut forth = Ok(None);
         let mut back = Step::default();
@@ -257,8 +249,10 @@ fn between(
     Ok(direction(&at_consumer, &at_provider)?)
 }
 
-async fn connect(shared: &Shared, identity: &Identity) -> Result<Remote, Error> {
-    let config = identity.config().await?;
+fn connect(shared: &Shared, identity: &Identity) -> Result<Remote, Error> {
+    let config = identity
+        .config()
+        .map_err(|error| identity.unusable(with_sources(&error)))?;
     let Some(connect) = &shared.connect else {
         return Err(identity.unusable("this controller does not replicate"));
     };

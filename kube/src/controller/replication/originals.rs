@@ -1,35 +1,33 @@
 //! What the consumer's objects show of a replication.
 
-use kube::{
-    Config,
-    config::{KubeConfigOptions, Kubeconfig},
-};
+use kube::Config;
 use liqo_auth::{
+    consumer::{Phase, Status, StoredIdentity},
     machine::{Effect, Part, Version, View, replication},
-    model::{Kind, Metadata, Object, ObjectRef, Resource, Secret, SecretBytes, names},
+    model::{Kind, Kubeconfig, Metadata, Object, ObjectRef, Resource, Secret, names},
 };
 use serde_json::json;
 
-use crate::{Error, config_of, controller::events::tenant_namespace, error::with_sources};
+use crate::{Error, config_of_identity, controller::events::tenant_namespace};
 
 /// The consumer's identity from a provider, and the objects that wait for the provider.
 #[derive(Default)]
 pub(super) struct Originals {
-    /// `None` if the kubeconfig does not exist, or is being deleted.
-    pub(super) identity: Option<Identity>,
+    /// Whether the Secret of the kubeconfig exists and is not being deleted. Its content
+    /// does not count, since a peer may write it.
+    has_kubeconfig: bool,
+    /// The identity, if the consumer's side has verified it at this look.
+    pub(super) verified: Option<Identity>,
     pub(super) held: Vec<Held>,
-    /// Whether the identity is not verified.
-    is_refused: bool,
 }
 
-/// The kubeconfig of the control plane.
+/// The verified identity of the control plane.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Identity {
     secret: ObjectRef,
-    kubeconfig: SecretBytes,
+    kubeconfig: Kubeconfig,
     /// The provider's tenant namespace for this cluster.
     pub(super) namespace: String,
-    has_aws_key: bool,
 }
 
 /// An object that is being deleted, and that the finalizer of Liqo's replicator keeps. This
@@ -45,10 +43,7 @@ impl Originals {
     pub(super) fn of(view: &View<'_>) -> Self {
         let namespace = tenant_namespace(view);
         let name = names::kubeconfig_secret(&names::identity_name(view.peer()));
-        let is_kubeconfig =
-            |metadata: &Metadata| metadata.namespace == namespace && metadata.name == name;
         let mut secrets = view.objects().filter_map(Secret::from_object);
-        let secret = secrets.find(|secret| is_kubeconfig(&secret.metadata));
         let held = view.objects().filter_map(|object| {
             let metadata = object.metadata()?;
             let held = Held::by_finalizer(object, metadata)?;
@@ -57,46 +52,42 @@ impl Originals {
                     metadata.namespace == namespace
                         && replication::is_shared_with(metadata, view.peer())
                 }
-                Kind::Secret => is_kubeconfig(metadata),
+                Kind::Secret => metadata.namespace == namespace && metadata.name == name,
                 _ => false,
             };
             waits.then_some(held)
         });
         Self {
-            identity: secret.and_then(Identity::of),
+            has_kubeconfig: secrets.any(|secret| {
+                secret.metadata.name == name && secret.metadata.deletion_timestamp.is_none()
+            }),
+            verified: None,
             held: held.collect(),
-            is_refused: false,
         }
+    }
+
+    /// The same with the identity that the consumer's side has verified at the same look.
+    pub(super) fn at(mut self, status: &Status) -> Self {
+        if self.has_kubeconfig
+            && let Phase::Authenticated(stored) = &status.phase
+        {
+            self.verified = Identity::of(stored);
+        }
+        self
     }
 
     /// Whether nothing is left to replicate.
     pub(super) fn is_over(&self) -> bool {
-        self.identity.is_none() && self.held.is_empty()
-    }
-
-    /// Notes that the consumer's side has not verified the identity.
-    pub(super) fn refuse_identity(&mut self) {
-        self.is_refused = self.identity.is_some();
-    }
-
-    /// The identity, if the consumer's side has verified it.
-    pub(super) fn verified(&self) -> Option<&Identity> {
-        self.identity.as_ref().filter(|_| !self.is_refused)
+        !self.has_kubeconfig && self.held.is_empty()
     }
 }
 
 impl Identity {
-    fn of(secret: &Secret) -> Option<Self> {
-        let metadata = &secret.metadata;
-        if metadata.deletion_timestamp.is_some() {
-            return None;
-        }
-        let annotation = names::REMOTE_TENANT_NAMESPACE_ANNOTATION;
+    fn of(stored: &StoredIdentity) -> Option<Self> {
         Some(Self {
-            secret: secret.id(),
-            kubeconfig: secret.data.get(names::KUBECONFIG)?.clone(),
-            namespace: metadata.annotations.get(annotation)?.clone(),
-            has_aws_key: secret.get(names::AWS_ACCESS_KEY_ID).is_some(),
+            secret: stored.kubeconfig_secret.clone(),
+            kubeconfig: stored.kubeconfig.clone(),
+            namespace: stored.accepted.identity.namespace.as_ref()?.to_string(),
         })
     }
 
@@ -108,18 +99,9 @@ impl Identity {
     /// What a client needs.
     ///
     /// # Errors
-    /// [`Error::Setup`] if the kubeconfig cannot be used.
-    pub(super) async fn config(&self) -> Result<Config, Error> {
-        if self.has_aws_key {
-            return Err(self.unusable("an AWS access key cannot be used for the replication"));
-        }
-        let text = str::from_utf8(self.kubeconfig.expose());
-        let text = text.map_err(|error| self.unusable(with_sources(&error)))?;
-        let kubeconfig = Kubeconfig::from_yaml(text);
-        let kubeconfig = kubeconfig.map_err(|error| self.unusable(with_sources(&error)))?;
-        let options = KubeConfigOptions::default();
-        let config = config_of(kubeconfig, &options).await;
-        config.map_err(|error| self.unusable(with_sources(&error)))
+    /// Those of [`config_of_identity`].
+    pub(super) fn config(&self) -> Result<Config, Error> {
+        config_of_identity(&self.kubeconfig)
     }
 
     pub(super) fn unusable(&self, problem: impl Into<String>) -> Error {
@@ -165,38 +147,3 @@ impl Held {
 const FINALIZER_OF_ORIGINAL: &str = "crdreplicator.liqo.io/resource";
 /// Its finalizer on the kubeconfig.
 const FINALIZER_OF_KUBECONFIG: &str = "crdreplicator.liqo.io/operator";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn an_identity_has_its_proxy_or_is_refused() {
-        let with_proxy = |url: &str| {
-            let kubeconfig = json!({
-                "apiVersion": "v1",
-                "kind": "Config",
-                "current-context": "milan",
-                "contexts": [{ "name": "milan", "context": { "cluster": "milan" } }],
-                "clusters": [{
-                    "name": "milan",
-                    "cluster": { "server": "https://10.80.0.3:6443", "proxy-url": url },
-                }],
-            });
-            Identity {
-                secret: ObjectRef::new(Kind::Secret, "liqo-tenant-milan", "kubeconfig"),
-                kubeconfig: kubeconfig.to_string().as_bytes().into(),
-                namespace: "liqo-tenant-rome".to_owned(),
-                has_aws_key: false,
-            }
-        };
-        let config = with_proxy("http://10.70.0.2:8118").config().await.unwrap();
-        let proxy = config.proxy_url.map(|url| url.to_string());
-        assert_eq!(proxy.as_deref(), Some("http://10.70.0.2:8118/"));
-        let refused = with_proxy("socks5://10.70.0.2:1080").config().await;
-        let error = refused.unwrap_err().to_string();
-        for says in ["liqo-tenant-milan/kubeconfig", "socks5://10.70.0.2:1080"] {
-            assert!(error.contains(says), "{error}");
-        }
-    }
-}
