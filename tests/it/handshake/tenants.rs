@@ -1,12 +1,18 @@
 //! What the provider takes from a Tenant that comes as a message.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use liqo_auth::{
     Provider,
-    crypto::RecordKey,
+    crypto::{Answer, BoxError, RecordKey},
     error::{Backend, Fault, LocalFault, PolicyRefusal},
-    model::names,
+    machine::Awaited,
+    model::{Kind, names},
     policy::Policy,
-    provider::Phase,
+    provider::{NameRequest, Phase, Principals},
 };
 
 use crate::clusters::exchange::{Exchange, RECORD_KEY, Setup, id};
@@ -78,6 +84,42 @@ fn a_request_on_record_is_as_short_as_any_other() {
     };
     assert_eq!(refusal(8192), None);
     assert_eq!(refusal(8193), Some("csr-refused"));
+}
+
+/// A look-up of names that answers when it is told to.
+#[derive(Default)]
+struct Later(AtomicBool);
+
+impl Principals for Later {
+    fn is_taken(&self, _: &NameRequest<'_>) -> Result<Answer<bool>, BoxError> {
+        Ok(match self.0.load(Ordering::Relaxed) {
+            true => Answer::Ready(false),
+            false => Answer::Pending,
+        })
+    }
+}
+
+#[test]
+fn a_name_is_not_free_until_the_look_up_says_so() {
+    let (setup, names) = (Setup::new(), Arc::new(Later::default()));
+    let mut exchange = setup.exchange();
+    let record_key = RecordKey::new(RECORD_KEY).unwrap();
+    let provider = Provider::builder(id("cl-provider"), setup.endpoint.clone(), record_key);
+    exchange.provider = provider
+        .principals(names.clone())
+        .signer(setup.signer)
+        .build();
+    exchange.invite();
+    exchange.deliver("nonce");
+    let step = exchange.hand_over(exchange.tenant()).unwrap();
+    assert!(step.wait.awaiting.contains(&Awaited::Names), "{step:?}");
+    assert_ne!(exchange.settle().phases().0, "Authenticated");
+    let kinds: Vec<Kind> = exchange.at_provider.iter().map(|it| it.id().kind).collect();
+    assert!(!kinds.contains(&Kind::RoleBinding), "{kinds:?}");
+
+    names.0.store(true, Ordering::Relaxed);
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
 }
 
 /// A peer could take the name of a user whom nobody looked up.

@@ -69,9 +69,9 @@ impl Answering {
             Reading::Reply(reply) => (reply.response, reply.outcome),
             Reading::Identity(request) => {
                 let from = caller.remote.ip();
-                if self.hold_back.wait(from).await.is_none() {
+                let Some(_turn) = self.hold_back.turn(from).await else {
                     return (HttpResponse::unavailable(), None);
-                }
+                };
                 let (response, outcome) = self.ask(request, caller).await;
                 if let Ok(now) = self.side.clock().now() {
                     self.hold_back.count(from, outcome.as_ref(), now);

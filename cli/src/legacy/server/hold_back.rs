@@ -17,10 +17,11 @@ use super::locked;
 
 /// Delays the verdicts about tokens for an address that sent wrong ones.
 ///
-/// The delay comes before the next verdict, whether that is right or wrong, and
-/// only one request of the address waits for it. So a client that opens many
-/// connections, or closes each one early, learns no more verdicts than one that
-/// waits. Other addresses are not delayed.
+/// The delay comes before the next verdict, whether that is right or wrong. Such an address
+/// learns one verdict at a time: a single request waits for the delay, and has the turn until
+/// its verdict is counted. So a client that opens many connections, sends many requests at
+/// once, or closes each connection early, learns no more verdicts than one that waits. Other
+/// addresses are not delayed.
 pub(super) struct HoldBack {
     addresses: Mutex<HashMap<IpAddr, Penalty>>,
     limits: Limits,
@@ -30,7 +31,8 @@ struct Penalty {
     throttle: Throttle,
     /// The address learns no verdict before this time.
     until: Instant,
-    has_waiter: bool,
+    /// Whether a request waits for its verdict.
+    has_turn: bool,
 }
 
 impl HoldBack {
@@ -41,30 +43,27 @@ impl HoldBack {
         }
     }
 
-    /// Waits until the address may learn a verdict. None if another request of the
-    /// address waits already.
+    /// Waits until the address may learn a verdict. Keep the turn until the verdict is
+    /// counted. `None` if another request of the address has the turn.
     #[must_use]
-    pub(super) async fn wait(&self, from: IpAddr) -> Option<()> {
+    pub(super) async fn turn(&self, from: IpAddr) -> Option<Turn<'_>> {
         let from = network(from);
-        let (until, _waiter) = {
+        let (until, turn) = {
             let mut addresses = locked(&self.addresses);
-            let now = Instant::now();
-            let penalty = addresses.get_mut(&from);
-            let Some(penalty) = penalty.filter(|penalty| penalty.until > now) else {
-                return Some(());
+            let longest = self.limits.wrong_token_longest_delay;
+            let is_recent = |penalty: &&mut Penalty| penalty.until.elapsed() < longest;
+            let Some(penalty) = addresses.get_mut(&from).filter(is_recent) else {
+                return Some(Turn { penalized: None });
             };
-            if penalty.has_waiter {
+            if penalty.has_turn {
                 return None;
             }
-            penalty.has_waiter = true;
-            let waiter = Waiter {
-                hold_back: self,
-                from,
-            };
-            (penalty.until, waiter)
+            penalty.has_turn = true;
+            let penalized = Some((self, from));
+            (penalty.until, Turn { penalized })
         };
         tokio::time::sleep_until(until.into()).await;
-        Some(())
+        Some(turn)
     }
 
     /// Counts a wrong token. An empty token does not count.
@@ -86,23 +85,26 @@ impl HoldBack {
         let penalty = addresses.entry(from).or_insert(Penalty {
             throttle: Throttle::default(),
             until: instant,
-            has_waiter: false,
+            has_turn: false,
         });
         let delay = penalty.throttle.delay(outcome, now, &self.limits);
         penalty.until = penalty.until.max(instant + delay);
     }
 }
 
-/// A request that waits. If its client disconnects, it is dropped and waits no longer.
-struct Waiter<'a> {
-    hold_back: &'a HoldBack,
-    from: IpAddr,
+/// The turn of a request. It ends with the request, also if its client disconnects.
+pub(super) struct Turn<'a> {
+    /// The address, if it has sent wrong tokens lately.
+    penalized: Option<(&'a HoldBack, IpAddr)>,
 }
 
-impl Drop for Waiter<'_> {
+impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        if let Some(penalty) = locked(&self.hold_back.addresses).get_mut(&self.from) {
-            penalty.has_waiter = false;
+        let Some((hold_back, from)) = self.penalized else {
+            return;
+        };
+        if let Some(penalty) = locked(&hold_back.addresses).get_mut(&from) {
+            penalty.has_turn = false;
         }
     }
 }
@@ -205,19 +207,44 @@ mod tests {
             let [guesser, other]: [IpAddr; 2] =
                 ["192.0.2.1", "192.0.2.2"].map(|address| address.parse().unwrap());
             hold_back.count(guesser, Some(&wrong(true)), now());
-            assert_eq!(hold_back.wait(guesser).await, Some(()));
+            assert!(hold_back.turn(guesser).await.is_some());
             hold_back.count(guesser, Some(&wrong(false)), now());
             let waiting = hold_back.clone();
-            let waiting = tokio::spawn(async move { waiting.wait(guesser).await });
+            let waiting = tokio::spawn(async move { waiting.turn(guesser).await.is_some() });
             tokio::task::yield_now().await;
-            let second = tokio::time::timeout(Duration::from_secs(10), hold_back.wait(guesser));
-            assert_eq!(second.await, Ok(None));
-            assert_eq!(hold_back.wait(other).await, Some(()));
+            let second = tokio::time::timeout(Duration::from_secs(10), hold_back.turn(guesser));
+            assert!(matches!(second.await, Ok(None)));
+            assert!(hold_back.turn(other).await.is_some());
             // A request whose client disconnects no longer waits.
             waiting.abort();
             assert!(waiting.await.is_err());
-            let again = tokio::time::timeout(Duration::from_millis(10), hold_back.wait(guesser));
+            let again = tokio::time::timeout(Duration::from_millis(10), hold_back.turn(guesser));
             assert!(again.await.is_err());
+        });
+    }
+
+    #[test]
+    fn requests_that_arrive_together_after_the_delay_take_turns() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let limits = Limits {
+                wrong_token_delay: Duration::ZERO,
+                wrong_token_longest_delay: Duration::from_secs(3600),
+                ..Limits::default()
+            };
+            let hold_back = HoldBack::new(limits);
+            let guesser: IpAddr = "192.0.2.1".parse().unwrap();
+            // The delay is over at once.
+            hold_back.count(guesser, Some(&wrong(false)), now());
+            let first = hold_back.turn(guesser).await;
+            assert!(first.is_some());
+            assert!(hold_back.turn(guesser).await.is_none());
+            hold_back.count(guesser, Some(&wrong(false)), now());
+            drop(first);
+            assert!(hold_back.turn(guesser).await.is_some());
         });
     }
 

@@ -4,7 +4,7 @@ use liqo_auth::{
     crypto::Entropy,
     error::{Disposition, Fault, PeerIncompatible},
     legacy::{AuthToken, Phase},
-    model::AuthStatus,
+    model::{AuthStatus, ForeignClusterStatus},
 };
 
 use crate::legacy::pair::{Pair, ask};
@@ -95,14 +95,17 @@ fn after_refused_another_token_and_pending_restart_the_process() {
     assert_eq!(pair.status(), AuthStatus::Accepted);
 }
 
+/// The versions 0.3 to 0.10 have conditions and no `authStatus`.
 #[test]
-fn the_phase_is_refused_even_if_the_api_server_drops_the_status() {
+fn the_conditions_alone_say_refused() {
     let mut pair = Pair::new();
     pair.set_token(&AuthToken::make(&Entropy::from_bytes([5; 32])));
     pair.run();
-    // The versions 0.3 to 0.10 have conditions and no authStatus.
-    let mut cluster = pair.cluster().clone();
-    cluster.status.auth_status = None;
-    pair.at_home.insert(cluster.into());
+    assert_eq!(pair.cluster().status.auth_status, None);
     assert!(matches!(pair.phase(), Phase::Refused));
+    // Without them, nobody has refused anything.
+    let mut cluster = pair.cluster().clone();
+    cluster.status = ForeignClusterStatus::default();
+    pair.at_home.insert(cluster.into());
+    assert!(!matches!(pair.phase(), Phase::Refused));
 }

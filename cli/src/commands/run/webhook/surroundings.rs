@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use futures::{FutureExt, future::BoxFuture};
 use kube::{
     Api, Client,
     api::{DynamicObject, ListParams},
 };
-use liqo_auth::model::{Kind, Namespace, Object, Resource, ResourceSlice, Tenant};
+use liqo_auth::model::{Kind, Namespace, NamespaceName, Object, Resource, ResourceSlice, Tenant};
 use liqo_auth_kube::resource;
 
 /// Finds the objects that a verdict depends on.
@@ -24,14 +24,17 @@ pub(crate) trait Surroundings: Send + Sync + 'static {
 pub(crate) type Found<'s, T> = BoxFuture<'s, anyhow::Result<T>>;
 
 /// Asks the API server each time: what the controllers have seen may be older than the
-/// change that is judged.
+/// change that is judged. Anybody who reaches the webhook may send a review, so a name from a
+/// review gets into a path or a selector only if it can be a name.
 pub(crate) struct OnCluster(pub(crate) Client);
 
 impl Surroundings for OnCluster {
     fn namespace<'s>(&'s self, name: &'s str) -> Found<'s, Option<Namespace>> {
         async move {
-            let api = self.api(Kind::Namespace, "");
-            let found = api.get_opt(name).await.context("the namespace")?;
+            let name = namespace_name(name)?;
+            let api = Api::all_with(self.0.clone(), &resource(Kind::Namespace));
+            let found = api.get_opt(name.as_str()).await;
+            let found = found.context("the namespace")?;
             found.map(read).transpose()
         }
         .boxed()
@@ -40,10 +43,11 @@ impl Surroundings for OnCluster {
     fn tenants_beside<'s>(&'s self, tenant: &'s Tenant) -> Found<'s, Vec<Tenant>> {
         async move {
             let metadata = &tenant.metadata;
-            let named = self.list::<Tenant>("", &named(&metadata.name)).await?;
-            let all = ListParams::default();
-            let near = self.list(&metadata.namespace, &all);
-            let all = named.into_iter().chain(near.await?);
+            let namespace = namespace_name(&metadata.namespace)?;
+            let named = self.list::<Tenant>(None, &named(&metadata.name)?).await?;
+            let everything = ListParams::default();
+            let near = self.list(Some(&namespace), &everything).await?;
+            let all = named.into_iter().chain(near);
             let by_place = all.map(|tenant| (tenant.id(), tenant));
             Ok(by_place.collect::<BTreeMap<_, _>>().into_values().collect())
         }
@@ -51,32 +55,47 @@ impl Surroundings for OnCluster {
     }
 
     fn slices_named<'s>(&'s self, name: &'s str) -> Found<'s, Vec<ResourceSlice>> {
-        async move { self.list("", &named(name)).await }.boxed()
+        async move { self.list(None, &named(name)?).await }.boxed()
     }
 }
 
 impl OnCluster {
     async fn list<K: Resource + Clone + Default>(
         &self,
-        namespace: &str,
+        namespace: Option<&NamespaceName>,
         selected: &ListParams,
     ) -> anyhow::Result<Vec<K>> {
-        let listed = self.api(K::KIND, namespace).list(selected).await;
+        let (client, resource) = (self.0.clone(), resource(K::KIND));
+        let api: Api<DynamicObject> = match namespace {
+            None => Api::all_with(client, &resource),
+            Some(namespace) => Api::namespaced_with(client, namespace.as_str(), &resource),
+        };
+        let listed = api.list(selected).await;
         let listed = listed.with_context(|| format!("the list of {}s", K::KIND))?;
         listed.items.into_iter().map(read).collect()
     }
-
-    fn api(&self, kind: Kind, namespace: &str) -> Api<DynamicObject> {
-        let resource = resource(kind);
-        match namespace {
-            "" => Api::all_with(self.0.clone(), &resource),
-            namespace => Api::namespaced_with(self.0.clone(), namespace, &resource),
-        }
-    }
 }
 
-fn named(name: &str) -> ListParams {
-    ListParams::default().fields(&format!("metadata.name={name}"))
+fn namespace_name(name: &str) -> anyhow::Result<NamespaceName> {
+    name.parse().context("the namespace of the review")
+}
+
+/// Selects the objects with this name, which is as Kubernetes demands of the names of Tenants
+/// and slices (RFC 1123).
+fn named(name: &str) -> anyhow::Result<ListParams> {
+    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let fits = |part: &str| {
+        let bytes = part.as_bytes();
+        let ends = [bytes.first(), bytes.last()];
+        ends.iter()
+            .all(|end| end.is_some_and(|byte| is_inner(*byte)))
+            && bytes.iter().all(|byte| is_inner(*byte) || *byte == b'-')
+    };
+    ensure!(
+        name.len() <= 253 && name.split('.').all(fits),
+        "the name of the review cannot be the name of an object"
+    );
+    Ok(ListParams::default().fields(&format!("metadata.name={name}")))
 }
 
 /// The items of a list have no kind. An object that cannot be read counts with its metadata:
@@ -101,9 +120,40 @@ fn read<K: Resource + Clone + Default>(mut found: DynamicObject) -> anyhow::Resu
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use http::{Request, Response};
+    use kube::client::Body;
+    use liqo_auth::crypto::BoxError;
     use serde_json::json;
+    use tower::service_fn;
 
     use super::*;
+
+    #[tokio::test]
+    async fn a_name_that_is_none_gets_into_no_request() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = asked.clone();
+        let service = service_fn(move |_: Request<Body>| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            async { Err::<Response<Body>, BoxError>("asked".into()) }
+        });
+        let cluster = OnCluster(Client::new(service, "default"));
+        for name in ["", "..", "a/../../secrets", "a%2fb", "a?b", "a,b=c", "A"] {
+            assert!(cluster.namespace(name).await.is_err(), "{name}");
+            assert!(cluster.slices_named(name).await.is_err(), "{name}");
+            let mut tenant = Tenant::default();
+            "rome".clone_into(&mut tenant.metadata.name);
+            name.clone_into(&mut tenant.metadata.namespace);
+            assert!(cluster.tenants_beside(&tenant).await.is_err(), "{name}");
+        }
+        assert_eq!(asked.load(Ordering::Relaxed), 0);
+        assert!(cluster.namespace("liqo-tenant-rome").await.is_err());
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+    }
 
     #[test]
     fn an_unreadable_object_keeps_its_name() {

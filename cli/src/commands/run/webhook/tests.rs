@@ -41,6 +41,27 @@ impl Surroundings for Fake {
     }
 }
 
+/// A cluster that does not answer.
+struct Away;
+
+impl Surroundings for Away {
+    fn namespace<'s>(&'s self, _: &'s str) -> Found<'s, Option<Namespace>> {
+        no_answer()
+    }
+
+    fn tenants_beside<'s>(&'s self, _: &'s Tenant) -> Found<'s, Vec<Tenant>> {
+        no_answer()
+    }
+
+    fn slices_named<'s>(&'s self, _: &'s str) -> Found<'s, Vec<ResourceSlice>> {
+        no_answer()
+    }
+}
+
+fn no_answer<T: Send + 'static>() -> Found<'static, T> {
+    std::future::ready(Err(anyhow::anyhow!("no answer"))).boxed()
+}
+
 fn ready<T: Send + 'static>(found: T) -> Found<'static, T> {
     std::future::ready(Ok(found)).boxed()
 }
@@ -54,7 +75,7 @@ struct Running {
 }
 
 impl Running {
-    async fn start(name: &str, surroundings: Fake) -> Self {
+    async fn start(name: &str, surroundings: impl Surroundings) -> Self {
         let folder = std::env::temp_dir().join(format!("liqo-auth-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let roots = certificate(&folder);
@@ -292,6 +313,28 @@ async fn a_padded_slice_is_refused_until_it_is_deleted() {
     released["metadata"]["annotations"] = json!({});
     let review = request("UPDATE", &released, &deleted);
     assert_eq!(running.review(validate, review).await["allowed"], false);
+}
+
+/// The failure policy of the webhook's configuration decides then.
+#[tokio::test]
+async fn without_an_answer_of_the_cluster_there_is_no_verdict() {
+    let webhook = Running::start("webhook-away", Away).await;
+    for (path, new) in [
+        ("/validate/tenants", tenant("rome")),
+        ("/validate/resourceslices", slice(&json!({}))),
+    ] {
+        let review = json!({
+            "apiVersion": "admission.k8s.io/v1",
+            "kind": "AdmissionReview",
+            "request": request("CREATE", &new, &Value::Null),
+        });
+        let (status, text) = webhook.post(path, review.to_string()).await;
+        assert_eq!(
+            (status, text.as_str()),
+            (500, "no verdict: see the log\n"),
+            "{path}"
+        );
+    }
 }
 
 #[tokio::test]
