@@ -191,61 +191,49 @@ mod tests {
         "2026-11-20T13:00:00Z".parse().unwrap()
     }
 
-    #[test]
-    fn one_request_of_an_address_waits_and_others_do_not() {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .build()
-            .unwrap();
-        runtime.block_on(async {
-            let limits = Limits {
-                wrong_token_delay: Duration::from_secs(3600),
-                wrong_token_longest_delay: Duration::from_secs(3600),
-                ..Limits::default()
-            };
-            let hold_back = Arc::new(HoldBack::new(limits));
-            let [guesser, other]: [IpAddr; 2] =
-                ["192.0.2.1", "192.0.2.2"].map(|address| address.parse().unwrap());
-            hold_back.count(guesser, Some(&wrong(true)), now());
-            assert!(hold_back.turn(guesser).await.is_some());
-            hold_back.count(guesser, Some(&wrong(false)), now());
-            let waiting = hold_back.clone();
-            let waiting = tokio::spawn(async move { waiting.turn(guesser).await.is_some() });
-            tokio::task::yield_now().await;
-            let second = tokio::time::timeout(Duration::from_secs(10), hold_back.turn(guesser));
-            assert!(matches!(second.await, Ok(None)));
-            assert!(hold_back.turn(other).await.is_some());
-            // A request whose client disconnects no longer waits.
-            waiting.abort();
-            assert!(waiting.await.is_err());
-            let again = tokio::time::timeout(Duration::from_millis(10), hold_back.turn(guesser));
-            assert!(again.await.is_err());
-        });
+    #[tokio::test]
+    async fn one_request_of_an_address_waits_and_others_do_not() {
+        let limits = Limits {
+            wrong_token_delay: Duration::from_secs(3600),
+            wrong_token_longest_delay: Duration::from_secs(3600),
+            ..Limits::default()
+        };
+        let hold_back = Arc::new(HoldBack::new(limits));
+        let [guesser, other]: [IpAddr; 2] =
+            ["192.0.2.1", "192.0.2.2"].map(|address| address.parse().unwrap());
+        hold_back.count(guesser, Some(&wrong(true)), now());
+        assert!(hold_back.turn(guesser).await.is_some());
+        hold_back.count(guesser, Some(&wrong(false)), now());
+        let waiting = hold_back.clone();
+        let waiting = tokio::spawn(async move { waiting.turn(guesser).await.is_some() });
+        tokio::task::yield_now().await;
+        let second = tokio::time::timeout(Duration::from_secs(10), hold_back.turn(guesser));
+        assert!(matches!(second.await, Ok(None)));
+        assert!(hold_back.turn(other).await.is_some());
+        // A request whose client disconnects no longer waits.
+        waiting.abort();
+        assert!(waiting.await.is_err());
+        let again = tokio::time::timeout(Duration::from_millis(10), hold_back.turn(guesser));
+        assert!(again.await.is_err());
     }
 
-    #[test]
-    fn requests_that_arrive_together_after_the_delay_take_turns() {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .build()
-            .unwrap();
-        runtime.block_on(async {
-            let limits = Limits {
-                wrong_token_delay: Duration::ZERO,
-                wrong_token_longest_delay: Duration::from_secs(3600),
-                ..Limits::default()
-            };
-            let hold_back = HoldBack::new(limits);
-            let guesser: IpAddr = "192.0.2.1".parse().unwrap();
-            // The delay is over at once.
-            hold_back.count(guesser, Some(&wrong(false)), now());
-            let first = hold_back.turn(guesser).await;
-            assert!(first.is_some());
-            assert!(hold_back.turn(guesser).await.is_none());
-            hold_back.count(guesser, Some(&wrong(false)), now());
-            drop(first);
-            assert!(hold_back.turn(guesser).await.is_some());
-        });
+    #[tokio::test]
+    async fn requests_that_arrive_together_after_the_delay_take_turns() {
+        let limits = Limits {
+            wrong_token_delay: Duration::ZERO,
+            wrong_token_longest_delay: Duration::from_secs(3600),
+            ..Limits::default()
+        };
+        let hold_back = HoldBack::new(limits);
+        let guesser: IpAddr = "192.0.2.1".parse().unwrap();
+        // The delay is over at once.
+        hold_back.count(guesser, Some(&wrong(false)), now());
+        let first = hold_back.turn(guesser).await;
+        assert!(first.is_some());
+        assert!(hold_back.turn(guesser).await.is_none());
+        hold_back.count(guesser, Some(&wrong(false)), now());
+        drop(first);
+        assert!(hold_back.turn(guesser).await.is_some());
     }
 
     #[test]
