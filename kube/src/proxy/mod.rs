@@ -45,8 +45,7 @@ pub async fn config_of(
 ) -> Result<Config, Error> {
     let proxy = proxy_url_in(&kubeconfig, options);
     // A proxy that cannot be used is named before anything else is.
-    let own = proxy.as_deref().map(|url| usable(url, FIELD));
-    own.transpose()?;
+    proxy.as_deref().map(|url| usable(url, FIELD)).transpose()?;
     let config = Config::from_custom_kubeconfig(kubeconfig, options).await;
     let mut config = config.map_err(unusable)?;
     // The rules of kube-rs for NO_PROXY and for loopback addresses are not those of kubectl.
