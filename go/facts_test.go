@@ -2,8 +2,10 @@ package liqoauth
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -39,6 +41,62 @@ func TestAFactIsTestedOnce(t *testing.T) {
 	}
 	if factsOf(t.Context()).hold(test, []byte{0, 1}); made != 6 {
 		t.Errorf("%d tests, the last one without facts", made)
+	}
+}
+
+// A fact is about all that its test has read: the key, the signature and each byte of the
+// message.
+func TestAFactIsAboutEachOfItsBytes(t *testing.T) {
+	library := newLibrary(t, Options{})
+	in, err := library.instantiate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	private := newKey(t)
+	// The message has several blocks of the digest.
+	message := bytes.Repeat([]byte("a nonce, or a request. "), 20)
+	key := []byte(private.Public().(ed25519.PublicKey))
+	place, err := in.put(t.Context(), slices.Concat(key, ed25519.Sign(private, message), message))
+	if err != nil {
+		t.Fatal(err)
+	}
+	length := uint64(ed25519.PublicKeySize + ed25519.SignatureSize + len(message))
+	memory, ok := in.module.Memory().Read(uint32(place), uint32(length))
+	if !ok {
+		t.Fatal("the memory cannot be read")
+	}
+	arguments := map[string][]uint64{
+		"ed25519_is_point":        {place},
+		"ed25519_has_prime_order": {place},
+		"ed25519_verify": {
+			place, place + ed25519.PublicKeySize + ed25519.SignatureSize, uint64(len(message)), place + ed25519.PublicKeySize,
+		},
+	}
+	found := new(facts)
+	holds := func(test hostTest) bool {
+		stack := slices.Clone(arguments[test.name])
+		test.Call(found.within(t.Context()), in.module, stack)
+		return stack[0] == 1
+	}
+	for _, test := range arithmetic {
+		if !holds(test) || !holds(test) {
+			t.Fatalf("%s does not hold", test.name)
+		}
+		reads := length
+		if test.parameters == 1 {
+			reads = ed25519.PublicKeySize
+		}
+		for at := range reads {
+			memory[at] ^= 1
+			changed, ok := test.bytes(in.module.Memory(), arguments[test.name])
+			if !ok || holds(test) != test.holds(changed) {
+				t.Errorf("%s: byte %d is no part of the fact", test.name, at)
+			}
+			memory[at] ^= 1
+		}
+		if !holds(test) {
+			t.Errorf("%s does not hold any more", test.name)
+		}
 	}
 }
 

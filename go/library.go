@@ -157,6 +157,12 @@ func (l *Library) exchange(ctx context.Context, request []byte) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
+	return wait(ctx, call)
+}
+
+// wait makes a call, and waits for it until the context ends. An answer that comes later is
+// wiped.
+func wait(ctx context.Context, call func() result) ([]byte, error) {
 	if ctx.Done() == nil {
 		found := call()
 		return found.answer, found.err

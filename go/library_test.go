@@ -16,6 +16,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -185,6 +186,97 @@ func TestADiscardedInstanceIsWiped(t *testing.T) {
 	}
 }
 
+// isWiped reports whether a buffer holds zeros alone.
+func isWiped(buffer []byte) bool { return len(bytes.Trim(buffer, "\x00")) == 0 }
+
+func TestAnInstanceThatIsNotKeptIsWiped(t *testing.T) {
+	library := newLibrary(t, Options{Instances: 1})
+	instances := make([]*instance, 2)
+	memories := make([][]byte, 2)
+	for i := range instances {
+		in, err := library.take(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		memory, ok := in.module.Memory().Read(0, in.module.Memory().Size())
+		if !ok || isWiped(memory) {
+			t.Fatal("the memory cannot be read")
+		}
+		instances[i], memories[i] = in, memory
+	}
+	for _, in := range instances {
+		library.give(t.Context(), in)
+	}
+	if isWiped(memories[0]) || !isWiped(memories[1]) {
+		t.Error("one instance is kept, and the other one is wiped")
+	}
+	// More than the memory of an instance.
+	if _, err := library.exchange(t.Context(), make([]byte, 160<<20)); !errors.Is(err, ErrTrap) {
+		t.Fatalf("%v", err)
+	}
+	if !isWiped(memories[0]) {
+		t.Error("a stopped instance is not wiped")
+	}
+}
+
+func TestARequestAndItsAnswerAreWiped(t *testing.T) {
+	library := newLibrary(t, Options{})
+	var buffers [][]byte
+	carry := func(ctx context.Context, request []byte) ([]byte, error) {
+		answer, err := library.exchange(ctx, request)
+		if isWiped(request) || isWiped(answer) {
+			t.Error("a buffer is empty")
+		}
+		buffers = append(buffers, request, answer)
+		return answer, err
+	}
+	library.carry = carry
+	newPair(t, library, newKey(t)).authenticate(t)
+	// A refusal.
+	if _, _, err := library.ParseTenantPublicKey(t.Context(), []byte("x")); err == nil {
+		t.Error("no key is a key")
+	}
+	// An answer that cannot be read, and a failure.
+	for _, failure := range []error{nil, errors.New("the module stopped")} {
+		library.carry = func(_ context.Context, request []byte) ([]byte, error) {
+			answer := []byte("no JSON")
+			buffers = append(buffers, request)
+			if failure == nil {
+				buffers = append(buffers, answer)
+			}
+			return answer, failure
+		}
+		if _, err := library.SignNonce(t.Context(), newKey(t), []byte(honestNonce)); err == nil {
+			t.Error("the failure is hidden")
+		}
+	}
+	for number, buffer := range buffers {
+		if !isWiped(buffer) {
+			t.Errorf("buffer %d of %d is not wiped", number, len(buffers))
+		}
+	}
+}
+
+func TestAnAnswerThatNobodyWaitsForIsWiped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		answer, isLate := []byte("the answer"), make(chan struct{})
+		_, err := wait(ctx, func() result {
+			<-isLate
+			return result{answer: answer}
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+		close(isLate)
+		synctest.Wait()
+		if !isWiped(answer) {
+			t.Error("the answer is not wiped")
+		}
+	})
+}
+
 func TestNoCallAfterClose(t *testing.T) {
 	// A number below 0 is the default, too.
 	library := newLibrary(t, Options{Instances: -1})
@@ -236,6 +328,7 @@ func TestNoPrivateKeyEntersTheModule(t *testing.T) {
 	}
 	key := newKey(t)
 	pair := newPair(t, library, key)
+	nonce, _ := pair.invite(t)
 	pair.authenticate(t)
 	if _, err := library.SignNonce(t.Context(), key, []byte(honestNonce)); err != nil {
 		t.Fatal(err)
@@ -284,8 +377,11 @@ func TestNoPrivateKeyEntersTheModule(t *testing.T) {
 	if !bytes.Contains(memory, []byte("liqo-auth")) {
 		t.Error("the search finds nothing at all")
 	}
-	if bytes.Contains(memory, pair.recordKey[:]) {
+	if bytes.Contains(memory, pair.recordKey[:]) || bytes.Contains(memory, base64Of(pair.recordKey[:])) {
 		t.Error("the record key is left in the module's memory")
+	}
+	if nonce == "" || bytes.Contains(memory, []byte(nonce)) {
+		t.Error("an answer is left in the module's memory")
 	}
 }
 

@@ -9,10 +9,14 @@ import (
 	"crypto/rsa"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 func TestAnExchangeWithEveryKindOfKey(t *testing.T) {
@@ -97,24 +101,129 @@ func TestABackendMayAnswerLater(t *testing.T) {
 	}
 }
 
-func TestWatchesAndInterests(t *testing.T) {
+// The watches and the interests, compared with what an exchange stores: an API server that
+// selects by them shows the whole exchange, and nothing of another peer.
+func TestWatchesAndInterestsSelectWhatAnExchangeStores(t *testing.T) {
 	library := newLibrary(t, Options{})
 	pair := newPair(t, library, newKey(t))
-	watches, err := pair.provider.Watches(t.Context())
+	pair.authenticate(t)
+	step, err := pair.consumer.RequestSlice(t.Context(), pair.seenByConsumer(), SliceOptions{Name: "mypool"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := false
-	for _, watch := range watches {
-		found = found || watch.Plural == "tenants" && watch.APIVersion == "authentication.liqo.io/v1beta1"
+	pair.atConsumer.apply(t, step)
+	settle(t, pair.atConsumer, "cl-provider", nil, pair.consumer.Receive, pair.consumer.Reconcile)
+	pair.replicate("mypool")
+	pair.settleProvider(t)
+	for _, side := range []struct {
+		of interface {
+			Watches(context.Context) ([]Watch, error)
+			Interests(context.Context, liqov1beta1.ClusterID) ([]Interest, error)
+		}
+		at     *cluster
+		peer   liqov1beta1.ClusterID
+		record string
+		kinds  []string
+	}{
+		{
+			pair.provider, pair.atProvider, "cl-consumer", "liqo-auth-provider-cl-consumer",
+			[]string{"Namespace", "ResourceSlice", "Secret", "Tenant"},
+		},
+		{
+			pair.consumer, pair.atConsumer, "cl-provider", "liqo-auth-consumer-cl-provider",
+			[]string{"Identity", "Namespace", "Renew", "ResourceSlice", "Secret"},
+		},
+	} {
+		watches, err := side.of.Watches(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		interests, err := side.of.Interests(t.Context(), side.peer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ofOther, err := side.of.Interests(t.Context(), "cl-other")
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]bool{}
+		for place, content := range side.at.objects {
+			object := &unstructured.Unstructured{Object: content}
+			found[object.GetKind()] = true
+			if !slices.ContainsFunc(watches, func(watch Watch) bool { return isWatched(t, watch, object) }) {
+				t.Errorf("no watch shows %s", place)
+			}
+			isOf := func(interest Interest) bool { return isSelected(t, interest, object) }
+			if !slices.ContainsFunc(interests, isOf) {
+				t.Errorf("no interest in %s", place)
+			}
+			if slices.ContainsFunc(ofOther, isOf) {
+				t.Errorf("%s is in the interest of another peer", place)
+			}
+		}
+		if kinds := slices.Sorted(maps.Keys(found)); !slices.Equal(kinds, side.kinds) {
+			t.Errorf("the exchange stores %v", kinds)
+		}
+		// The record is no peer's to write, so it is read by its name.
+		record := Interest{Type: "object", Kind: "Secret", APIVersion: "v1", Namespace: "liqo", Name: side.record}
+		if !slices.Contains(interests, record) {
+			t.Errorf("no interest in the record: %+v", interests)
+		}
 	}
-	if !found {
-		t.Errorf("%+v", watches)
+}
+
+// plurals are the names of the resources, as an API server has them.
+var plurals = map[string]string{
+	"Namespace": "namespaces", "Secret": "secrets",
+	"Tenant": "tenants", "Identity": "identities", "ResourceSlice": "resourceslices", "Renew": "renews",
+	"Role": "roles", "RoleBinding": "rolebindings",
+	"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings",
+	"CertificateSigningRequest": "certificatesigningrequests",
+}
+
+// isWatched selects as a watch of an API server does.
+func isWatched(t *testing.T, watch Watch, object *unstructured.Unstructured) bool {
+	t.Helper()
+	if watch.Plural == "" || plurals[watch.Kind] != watch.Plural {
+		t.Errorf("the plural of %+v", watch)
 	}
-	interests, err := pair.consumer.Interests(t.Context(), "cl-provider")
-	if err != nil || len(interests) == 0 {
-		t.Errorf("%v %+v", err, interests)
+	return isOfKind(watch.APIVersion, watch.Kind, object) &&
+		(watch.Namespace == "" || watch.Namespace == object.GetNamespace()) &&
+		hasLabels(t, watch.Selector, object)
+}
+
+// isSelected selects as a get or a list of an API server does.
+func isSelected(t *testing.T, interest Interest, object *unstructured.Unstructured) bool {
+	t.Helper()
+	if !isOfKind(interest.APIVersion, interest.Kind, object) {
+		return false
 	}
+	switch interest.Type {
+	case "object":
+		return interest.Namespace == object.GetNamespace() && interest.Name == object.GetName()
+	case "named":
+		return interest.Name == object.GetName()
+	case "inNamespace":
+		return interest.Namespace == object.GetNamespace()
+	case "labelled":
+		return interest.Selector != "" && hasLabels(t, interest.Selector, object)
+	default:
+		t.Errorf("%+v", interest)
+		return false
+	}
+}
+
+func isOfKind(apiVersion, kind string, object *unstructured.Unstructured) bool {
+	return object.GetAPIVersion() == apiVersion && object.GetKind() == kind
+}
+
+func hasLabels(t *testing.T, text string, object *unstructured.Unstructured) bool {
+	t.Helper()
+	selector, err := labels.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return selector.Matches(labels.Set(object.GetLabels()))
 }
 
 func TestADenialMayBeWithoutWords(t *testing.T) {
