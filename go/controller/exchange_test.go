@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/big"
 	"os"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -304,6 +305,151 @@ func TestAConflictLeadsToAnotherLook(t *testing.T) {
 	}
 	if conflicts == 0 || !requeued || !e.isAuthenticated(t) {
 		t.Errorf("%d conflicts, requeued: %v", conflicts, requeued)
+	}
+}
+
+// authenticated is an exchange that has ended.
+func authenticated(t *testing.T, atProvider interceptor.Funcs) *exchange {
+	t.Helper()
+	e := newExchange(t, liqoauth.Backends{}, atProvider)
+	e.invite(t)
+	for range 4 {
+		if err := e.round(t); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !e.isAuthenticated(t) {
+		t.Fatal("the consumer is not authenticated")
+	}
+	return e
+}
+
+func TestAnOrderIsRepeatedAfterAConflict(t *testing.T) {
+	conflicts := 0
+	e := authenticated(t, interceptor.Funcs{
+		Patch: func(ctx context.Context, to client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			if conflicts > 0 {
+				conflicts--
+				return apierrors.NewConflict(schema.GroupResource{Resource: "tenants"}, object.GetName(), nil)
+			}
+			return to.Patch(ctx, object, patch, options...)
+		},
+	})
+	calls := 0
+	set := func(condition string) error {
+		calls = 0
+		_, err := e.ofProvider.Order(t.Context(), consumerID, func(ctx context.Context, view liqoauth.View) (*liqoauth.Step, error) {
+			calls++
+			return e.provider.SetCondition(ctx, view, condition)
+		})
+		return err
+	}
+	condition := func() authv1beta1.TenantCondition {
+		tenants := &authv1beta1.TenantList{}
+		if err := e.atProvider.List(t.Context(), tenants); err != nil || len(tenants.Items) != 1 {
+			t.Fatalf("%v, %d Tenants", err, len(tenants.Items))
+		}
+		return tenants.Items[0].Spec.TenantCondition
+	}
+	conflicts = 2
+	if err := set("Cordoned"); err != nil || calls != 3 || condition() != authv1beta1.TenantConditionCordoned {
+		t.Errorf("%v after %d calls: %s", err, calls, condition())
+	}
+	// Others are first each time.
+	conflicts = looks
+	if err := set("Drained"); !errors.Is(err, ErrConflict) || calls != looks || conflicts != 0 {
+		t.Errorf("%v after %d calls", err, calls)
+	}
+	if condition() != authv1beta1.TenantConditionCordoned {
+		t.Errorf("%s", condition())
+	}
+}
+
+// Nobody deletes what somebody else has made or changed since it was seen.
+func TestADeletionIsForTheVersionThatWasSeen(t *testing.T) {
+	deletions, isChanged := 0, false
+	e := authenticated(t, interceptor.Funcs{
+		Delete: func(ctx context.Context, to client.WithWatch, object client.Object, options ...client.DeleteOption) error {
+			present := object.DeepCopyObject().(client.Object)
+			if err := to.Get(ctx, client.ObjectKeyFromObject(object), present); err != nil {
+				return err
+			}
+			wanted := (&client.DeleteOptions{}).ApplyOptions(options).Preconditions
+			if wanted == nil || wanted.UID == nil || wanted.ResourceVersion == nil ||
+				*wanted.UID != present.GetUID() || *wanted.ResourceVersion != present.GetResourceVersion() {
+				t.Errorf("%s is deleted with %+v", object.GetName(), wanted)
+			}
+			deletions++
+			if !isChanged {
+				isChanged = true
+				present.SetAnnotations(map[string]string{"changed": "meanwhile"})
+				if err := to.Update(ctx, present); err != nil {
+					return err
+				}
+			}
+			return to.Delete(ctx, object, options...)
+		},
+	})
+	if _, err := e.ofProvider.Order(t.Context(), consumerID, e.provider.End); err != nil {
+		t.Fatal(err)
+	}
+	// The Tenant has changed before the first deletion.
+	if deletions != 2 {
+		t.Errorf("%d deletions", deletions)
+	}
+	for range 3 {
+		if err := e.round(t); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if deletions < 4 {
+		t.Errorf("%d deletions: the Secrets stay", deletions)
+	}
+}
+
+// talking is a side with these messages, and with nothing else to do.
+type talking struct {
+	Side
+	outbox []liqoauth.Message
+}
+
+func (s *talking) Reconcile(context.Context, liqoauth.View) (*liqoauth.Step, error) {
+	return &liqoauth.Step{Outbox: s.outbox}, nil
+}
+
+func TestAMessageIsRememberedWhileItIsRepeated(t *testing.T) {
+	e := newExchange(t, liqoauth.Backends{}, interceptor.Funcs{})
+	side := &talking{Side: e.provider}
+	var delivered []string
+	reconciler := newReconciler(t, side, e.atProvider, func(_ context.Context, message liqoauth.Message) error {
+		delivered = append(delivered, message.Nonce)
+		return nil
+	})
+	says := func(nonces ...string) {
+		t.Helper()
+		side.outbox = nil
+		for _, nonce := range nonces {
+			side.outbox = append(side.outbox, liqoauth.NonceMessage(providerID, consumerID, nonce))
+		}
+		if _, err := reconciler.Reconcile(t.Context(), request(consumerID)); err != nil {
+			t.Fatal(err)
+		}
+		if len(reconciler.delivered[consumerID]) != len(nonces) {
+			t.Errorf("%d of %d messages are remembered", len(reconciler.delivered[consumerID]), len(nonces))
+		}
+	}
+	says("a")
+	says("a", "b")
+	says("b")
+	// The peer has lost the first one, so the side says it again.
+	says("b", "a")
+	says()
+	if len(reconciler.delivered) != 0 {
+		t.Error("a peer without messages is remembered")
+	}
+	says("b")
+	if want := []string{"a", "b", "a", "b"}; !slices.Equal(delivered, want) {
+		t.Errorf("%v instead of %v", delivered, want)
 	}
 }
 
