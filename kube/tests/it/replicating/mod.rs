@@ -1,6 +1,8 @@
 //! The replication of slices and renewals, by the controller of the consumer.
 
+mod finalizers;
 mod kubeconfigs;
+mod namespaces;
 
 use std::{
     io,
@@ -293,9 +295,13 @@ impl Replicator {
         let cluster = Cluster::open(rome).await.unwrap();
         let config = ConsumerConfig::new(cluster.id().clone());
         let side = Consumer::new(config, Arc::new(OneKey(cluster.key())));
+        Self::start_side(&cluster, side, milan).await
+    }
+
+    async fn start_side(cluster: &Cluster, side: Consumer, milan: Client) -> Self {
         let hosts = Arc::new(Mutex::new(Vec::new()));
         let connected = hosts.clone();
-        let (controller, handle) = Controller::builder(&cluster)
+        let (controller, handle) = Controller::builder(cluster)
             .consumer(side.clone())
             .replicate(move |config| {
                 let host = config.cluster_url.host().unwrap_or_default().to_owned();
@@ -359,9 +365,13 @@ pub fn as_rome(milan: &FakeApiServer) -> FakeApiServer {
 
 /// The rights of Liqo's ClusterRole `liqo-remote-controlplane` on these resources.
 pub fn remote_control_plane() -> Vec<Rule> {
+    remote_control_plane_in("liqo-tenant-rome")
+}
+
+fn remote_control_plane_in(namespace: &str) -> Vec<Rule> {
     Rule::of_role(&json!({
         "kind": "Role",
-        "metadata": { "namespace": "liqo-tenant-rome" },
+        "metadata": { "namespace": namespace },
         "rules": [{
             "apiGroups": ["authentication.liqo.io"],
             "resources": ["renews", "renews/status", "resourceslices", "resourceslices/status"],
