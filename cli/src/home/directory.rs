@@ -346,3 +346,25 @@ fn refusal(errno: Errno, path: &Path) -> anyhow::Error {
 pub(crate) fn shown(path: &Path) -> String {
     path.display().to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{env, process};
+
+    use super::*;
+
+    #[test]
+    fn a_file_has_one_mebibyte_at_most() {
+        let path = env::temp_dir().join(format!("liqo-auth-limit-{}", process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        let folder = Directory::open_path(&path).unwrap().unwrap();
+        let largest = vec![b'x'; 1_048_576];
+        std::fs::write(path.join("file"), &largest).unwrap();
+        assert_eq!(**folder.read("file").unwrap().unwrap(), largest);
+        std::fs::write(path.join("file"), [&largest[..], b"x"].concat()).unwrap();
+        let refusal = folder.read("file").unwrap_err().to_string();
+        std::fs::remove_dir_all(&path).unwrap();
+        let expected = "/file: found 1048577 bytes, expected at most 1048576";
+        assert!(refusal.ends_with(expected), "{refusal}");
+    }
+}
