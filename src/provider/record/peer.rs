@@ -298,6 +298,22 @@ mod tests {
     }
 
     #[test]
+    fn a_record_stays_until_no_certificate_and_no_used_nonce_is_valid() {
+        let mut record = Record::new(None, Timestamp::EPOCH);
+        for (seed, until) in [(1, Some(70)), (2, Some(100)), (3, None)] {
+            record.used.push(NonceMark {
+                until,
+                ..NonceMark::of(&Nonce::random(&Entropy::from_bytes([seed; 32])))
+            });
+        }
+        // A certificate is still valid in its last second.
+        for (certificates_until, from) in [(None, 100), (Some(50), 100), (Some(100), 101)] {
+            record.certificates_until = certificates_until;
+            assert_eq!(record.forgettable_from(), Timestamp::from_unix(from).ok());
+        }
+    }
+
+    #[test]
     fn the_latest_used_nonces_stay_on_record() {
         let nonces: Vec<Nonce> = (0..98)
             .map(|seed| Nonce::random(&Entropy::from_bytes([seed; 32])))

@@ -9,6 +9,7 @@ mod late_nonces;
 mod later_keys;
 #[cfg(feature = "rsa")]
 mod older_kubeconfigs;
+mod proxies;
 mod recorded;
 mod renew_now;
 mod renewal;

@@ -10,7 +10,7 @@ use liqo_auth::{
     crypto::{Answer, BoxError, RecordKey},
     error::{Backend, Fault, LocalFault, PolicyRefusal},
     machine::Awaited,
-    model::{Kind, names},
+    model::{AuthzPolicy, Kind, TenantCondition, names},
     policy::Policy,
     provider::{NameRequest, Phase, Principals},
 };
@@ -34,6 +34,39 @@ fn a_first_tenant_for_another_namespace_is_refused() {
     tenant.metadata.namespace = "liqo-tenant-cl-consumer".to_owned();
     exchange.hand_over(tenant).unwrap();
     assert_eq!(exchange.provider_phase().name(), "NeedsProof");
+}
+
+/// A Tenant is the peer's claim. Its condition and its policy are this side's words.
+#[test]
+fn the_condition_that_a_peer_sends_is_not_stored() {
+    for sent in [
+        TenantCondition::Active,
+        TenantCondition::Cordoned,
+        TenantCondition::Drained,
+    ] {
+        let mut exchange = Setup::new().exchange();
+        exchange.invite();
+        exchange.deliver("nonce");
+        let mut tenant = exchange.tenant();
+        tenant.spec.tenant_condition = Some(sent);
+        tenant.spec.authz_policy = None;
+        exchange.hand_over(tenant.clone()).unwrap();
+        let stored = exchange.stored_tenant().spec;
+        assert_eq!(stored.tenant_condition, None, "{sent:?}");
+        assert_eq!(stored.authz_policy, Some(AuthzPolicy::KeysExchange));
+
+        // The administrator's word stays when the Tenant comes again.
+        exchange.settle();
+        assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+        let cordoned = TenantCondition::Cordoned;
+        let view = exchange.provider_view();
+        let step = exchange.provider.set_condition(&view, cordoned).unwrap();
+        exchange.carry_out(true, step);
+        exchange.hand_over(tenant).unwrap();
+        exchange.turns_of_provider();
+        let stored = exchange.stored_tenant().spec;
+        assert_eq!(stored.tenant_condition, Some(cordoned), "{sent:?}");
+    }
 }
 
 #[test]

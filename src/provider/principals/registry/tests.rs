@@ -86,6 +86,29 @@ fn a_slice_and_a_control_plane_keep_out_of_each_others_way() {
     assert!(is_taken(&registry, user, own));
 }
 
+/// The table is sorted by hashes, so either of the peers may come first.
+#[test]
+fn a_name_that_two_peers_claim_is_taken_for_both() {
+    let registry = registry();
+    let peers = ["cl-one", "cl-two"].map(id);
+    for peer in &peers {
+        let labels = [
+            (names::REMOTE_CLUSTER_ID_LABEL, peer.as_str()),
+            (names::MANAGED_BY_LABEL, "liqo"),
+        ];
+        let mut binding = cluster_binding(vec![RbacSubject::user("shared")], &labels);
+        binding.metadata.name = format!("binding-{peer}");
+        registry.observe(&binding.into());
+    }
+    let name = PrincipalName::User("shared");
+    for peer in &peers {
+        assert!(
+            is_taken(&registry, name, Claimant::ControlPlane(peer)),
+            "{peer}"
+        );
+    }
+}
+
 #[test]
 fn a_name_is_free_when_the_last_object_that_names_it_is_gone() {
     let registry = registry();

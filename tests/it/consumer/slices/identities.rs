@@ -1,16 +1,20 @@
 //! The Identity of a slice: how it is stored, replaced and deleted.
 
+use std::collections::BTreeSet;
+
 use liqo_auth::{
     consumer::{ResourcesDecision, SlicePhase},
     crypto::{CertificateError, Csr, Entropy, Subject},
-    error::{Fault, LocalFault, PeerIncompatible, PeerMisbehaved, Precondition},
+    error::{Fault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, Precondition},
     machine::Awaited,
     model::{
-        AwsConfig, Bytes, Identity, IdentityType, Kubeconfig, Object, OwnerReference, Renew,
-        ResourceSlice, ResourceSliceCondition,
+        AwsConfig, Bytes, Identity, IdentityType, Kubeconfig, Namespace, Object, OwnerReference,
+        Renew, ResourceSlice, ResourceSliceCondition,
         ResourceSliceConditionStatus::{Accepted, Denied},
         ResourceSliceConditionType, Secret,
     },
+    policy::Policy,
+    verify::{self, IdentityExpectation},
 };
 
 use super::{SLICE_IDENTITY, object_ref};
@@ -18,7 +22,7 @@ use crate::{
     clusters::exchange::{self, ed25519, id},
     consumer::home::{
         HOUR, Home, IDENTITY, MINUTE, NAMESPACE, YEAR, crash_everywhere, env, issue,
-        issue_control_plane, mypool,
+        issue_control_plane, issue_slice, mypool,
     },
 };
 
@@ -70,6 +74,69 @@ fn an_accepted_slice_gets_an_identity_and_a_kubeconfig_as_liqo_makes_them() {
     assert_eq!(kubeconfig.user, SLICE_IDENTITY);
     // There is no Renew. In Liqo 1.2 only the control plane has one.
     assert_eq!(home.get::<Renew>(SLICE_IDENTITY), None);
+}
+
+/// Its owner is the slice, and an owner is in the same namespace.
+#[test]
+fn the_identity_of_a_slice_is_in_the_namespace_of_the_slice() {
+    let mut home = Home::new();
+    let mut namespace = Namespace::for_tenant(&id("cl-provider"));
+    namespace.metadata.name = "renamed".to_owned();
+    home.objects.insert(namespace.into());
+    let mut home = home.authenticate(YEAR);
+    home.request_slice();
+    let slice = home.objects.get::<ResourceSlice>("renamed", "mypool");
+    let mut slice = slice.unwrap().clone();
+    let key = ed25519(1);
+    let given = issue_slice(&slice, key.public_key(), home.now, YEAR);
+    slice.status.auth_params = Some(given);
+    slice.status.conditions = vec![ResourceSliceCondition {
+        condition_type: ResourceSliceConditionType::Authentication,
+        status: Accepted,
+        last_transition_time: Some(home.now),
+        reason: String::new(),
+        message: String::new(),
+    }];
+    home.objects.insert(slice.into());
+    home.settle();
+    assert_eq!(home.slice_phase(), "Held");
+    let names = home.names().into_iter();
+    let made: BTreeSet<String> = names.filter(|made| made.contains("mypool")).collect();
+    let expected = [
+        "Identity renamed/resourceslice-mypool",
+        "ResourceSlice renamed/mypool",
+        "Secret renamed/kubeconfig-resourceslice-mypool",
+    ];
+    assert_eq!(made, expected.map(str::to_owned).into());
+}
+
+/// The rights of a slice are not limited to a namespace, so its Identity names none.
+#[test]
+fn the_identity_of_a_slice_names_no_namespace() {
+    let home = Home::with_slice(YEAR);
+    let (consumer, provider, key) = (id("cl-consumer"), id("cl-provider"), ed25519(1));
+    let expectation = IdentityExpectation {
+        slice: Some("mypool"),
+        ..IdentityExpectation::new(&consumer, &provider, key.public_key(), home.now)
+    };
+    let mut identity = home.identity_of(SLICE_IDENTITY);
+    for policy in [Policy::strict(), Policy::compatible()] {
+        for namespace in ["liqo-tenant-cl-consumer", "kube-system"] {
+            identity.spec.namespace = Some(namespace.to_owned());
+            let error = verify::identity(&identity, &expectation, &policy).unwrap_err();
+            let refusal = PolicyRefusal::UnexpectedNamespace {
+                expected: String::new(),
+                found: namespace.to_owned(),
+            };
+            assert_eq!(*error.fault(), refusal.into());
+            assert_eq!(error.at().field, "spec.namespace");
+        }
+        for namespace in [None, Some(String::new())] {
+            identity.spec.namespace = namespace;
+            let verified = verify::identity(&identity, &expectation, &policy).unwrap();
+            assert_eq!(verified.namespace, None);
+        }
+    }
 }
 
 #[test]

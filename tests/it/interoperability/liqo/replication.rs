@@ -86,6 +86,51 @@ fn a_replica_is_deleted_with_its_original() {
     assert_eq!(two.at_provider.get::<ResourceSlice>(id.0, id.1), None);
 }
 
+/// The provider is a consumer of this cluster as well, or a person made the object.
+#[test]
+fn only_replicas_of_this_consumer_are_deleted() {
+    for (label, value) in [
+        ("liqo.io/replicated", None),
+        ("liqo.io/replicated", Some("false")),
+        ("liqo.io/originID", None),
+        ("liqo.io/originID", Some("cluster-z")),
+    ] {
+        let mut two = Clusters::at("exchange/2-resourceslice");
+        let mut slice = two.replica::<ResourceSlice>();
+        slice.metadata.name = "without-an-original".to_owned();
+        let labels = &mut slice.metadata.labels;
+        labels.remove(label);
+        labels.extend(value.map(|value| (label.to_owned(), value.to_owned())));
+        two.at_provider.insert(slice.into());
+        assert_eq!(two.carry_forth(), 0, "{label}={value:?}");
+    }
+}
+
+#[test]
+fn replicas_are_in_the_namespace_that_the_provider_has_chosen() {
+    let mut two = Clusters::at("exchange/2-resourceslice");
+    let mut moved = Objects::new();
+    for object in two.at_provider.iter() {
+        let mut object = object.clone();
+        let metadata = object.metadata_mut().unwrap();
+        if metadata.name == "liqo-tenant-cluster-a" {
+            metadata.name = "renamed".to_owned();
+        }
+        moved.insert(object);
+    }
+    let replicas = [
+        two.replica::<ResourceSlice>().id(),
+        two.replica::<Renew>().id(),
+    ];
+    two.at_provider = moved;
+    for replica in &replicas {
+        two.at_provider.remove(replica);
+    }
+    assert_eq!(two.carry_forth(), 2);
+    assert_eq!(two.replica::<ResourceSlice>().metadata.namespace, "renamed");
+    assert_eq!(two.replica::<Renew>().metadata.namespace, "renamed");
+}
+
 #[test]
 fn objects_for_other_providers_are_not_replicated() {
     for (label, value) in [
