@@ -6,6 +6,9 @@
 #[cfg(not(unix))]
 compile_error!("a home needs the permissions and the symbolic links of a Unix file system");
 
+#[cfg(liqo_auth_cheap_signatures)]
+compile_error!("liqo_auth_cheap_signatures makes signatures that everybody can forge");
+
 mod arguments;
 mod aws_users;
 mod commands;

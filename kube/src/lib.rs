@@ -29,6 +29,9 @@
     reason = "the driver has the clock, and the library has none"
 )]
 
+#[cfg(liqo_auth_cheap_signatures)]
+compile_error!("liqo_auth_cheap_signatures makes signatures that everybody can forge");
+
 mod apply;
 mod clock;
 mod cluster;

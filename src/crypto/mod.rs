@@ -32,7 +32,7 @@ mod der;
 #[cfg(not(any(liqo_auth_cheap_signatures, liqo_auth_ed25519_of_host)))]
 mod ed25519;
 #[cfg(liqo_auth_cheap_signatures)]
-#[path = "cheap_ed25519_for_tests.rs"]
+#[path = "../../model-check/cheap-signatures/ed25519.rs"]
 mod ed25519;
 #[cfg(liqo_auth_ed25519_of_host)]
 #[path = "ed25519_of_host.rs"]
@@ -59,7 +59,7 @@ mod request_id;
 #[cfg(not(liqo_auth_cheap_signatures))]
 mod rsa_modulus;
 #[cfg(liqo_auth_cheap_signatures)]
-#[path = "cheap_rsa_modulus_for_tests.rs"]
+#[path = "../../model-check/cheap-signatures/rsa_modulus.rs"]
 mod rsa_modulus;
 #[cfg(feature = "rustcrypto")]
 mod rustcrypto;

@@ -36,6 +36,9 @@
 //! form of [`liqo_auth::Error`]. A request that cannot be read has the error's code
 //! `request-form`.
 
+#[cfg(liqo_auth_cheap_signatures)]
+compile_error!("liqo_auth_cheap_signatures makes signatures that everybody can forge");
+
 mod answer;
 pub mod border;
 mod desk;

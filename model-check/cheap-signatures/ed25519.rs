@@ -1,9 +1,13 @@
 //! Signatures without arithmetic, for fuzzers and model checks. Never use them for
 //! anything else: anyone who can run this code can forge them.
 //!
+//! Only `model-check/` and `fuzz/campaign` build this file. The cfg alone does not build: a
+//! variable is needed as well, the controllers and the tool refuse the cfg, and the published
+//! package does not have this file.
+//!
 //! A fuzzer and a model check look for faults of the protocol. Curve arithmetic
 //! would take most of their time. Under `--cfg liqo_auth_cheap_signatures`, this
-//! file replaces `ed25519.rs`, and SHA-256 replaces the curve:
+//! file replaces `src/crypto/ed25519.rs`, and SHA-256 replaces the curve:
 //!
 //! - A public key is a hash of the private key.
 //! - A signature is a hash of the public key and the message, written twice.
@@ -31,6 +35,10 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::{BoxError, KeyError, SignatureError};
 
+const _: &str = env!(
+    "LIQO_AUTH_CHEAP_SIGNATURES",
+    "liqo_auth_cheap_signatures makes signatures that everybody can forge; only model-check/ and fuzz/ may be built with it"
+);
 #[cfg(not(debug_assertions))]
 compile_error!(
     "liqo_auth_cheap_signatures makes signatures that everybody can forge; it needs debug assertions"

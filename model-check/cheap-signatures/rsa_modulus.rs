@@ -3,7 +3,7 @@
 //!
 //! The real test of a modulus takes as long as hundreds of runs of a fuzzer, and a fuzzer
 //! finds no primes. Under `--cfg liqo_auth_cheap_signatures`, this file replaces
-//! `rsa_modulus.rs`, and the SHA-256 of the modulus decides. Both verdicts occur, and
+//! `src/crypto/rsa_modulus.rs`, and the SHA-256 of the modulus decides. Both verdicts occur, and
 //! each depends only on the modulus.
 
 use sha2::{Digest, Sha256};
