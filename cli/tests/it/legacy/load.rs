@@ -1,8 +1,8 @@
-//! A thousand homes at once against one server, with right, wrong, empty and
+//! Many homes at once against one server, with right, wrong, empty and
 //! malformed requests, slow clients in between, and a server that is killed
 //! and started again: nobody gets an identity twice or wrongly, none is lost.
 //!
-//! `LIQO_AUTH_LOAD_HOMES=100` is another number of homes; `--nocapture` shows
+//! `LIQO_AUTH_LOAD_HOMES=1000` is another number of homes; `--nocapture` shows
 //! the figures.
 
 use std::{
@@ -68,7 +68,7 @@ struct Home {
 #[test]
 fn nobody_gets_an_identity_twice_or_wrongly_and_none_is_lost() {
     let homes = std::env::var("LIQO_AUTH_LOAD_HOMES");
-    let homes: usize = homes.map_or(1000, |homes| homes.parse().unwrap());
+    let homes: usize = homes.map_or(250, |homes| homes.parse().unwrap());
     allow_sockets();
     let folder = Folder::new();
     folder.ok("init --home foreign");
@@ -278,13 +278,13 @@ async fn be_slow(world: Arc<World>, number: usize) {
 }
 
 impl World {
-    /// Asks until there is an answer.
+    /// Asks until there is an answer. A request that arrived too slowly (408) is none.
     async fn ask(&self, home: &Home, body: &str) -> (u16, String) {
         let began = Instant::now();
         loop {
             let answer = timeout(Duration::from_secs(60), self.ask_once(home, body)).await;
             match answer {
-                Ok(Some((status, body))) if status < 500 => {
+                Ok(Some((status, body))) if status < 500 && status != 408 => {
                     self.requests.fetch_add(1, Ordering::Relaxed);
                     return (status, body);
                 }
