@@ -42,6 +42,7 @@ mod live;
 mod object;
 mod offloading;
 mod proxy;
+mod tenant_namespaces;
 mod transport;
 mod watching;
 

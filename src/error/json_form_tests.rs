@@ -305,6 +305,17 @@ fn local() -> Vec<Error> {
         ),
         own_secret(record, "data.seal", LocalFault::BrokenSeal),
         own_secret(record, "", LocalFault::Conflict),
+        Error::new(
+            LocalFault::NamespaceHeld {
+                holder: "it is another Namespace of \"cl-provider\"".to_owned(),
+            },
+            Some(ObjectRef::new(
+                Kind::Namespace,
+                "",
+                "liqo-tenant-cl-consumer",
+            )),
+            "metadata.labels",
+        ),
         own_secret(
             "auth-token",
             "data.token",

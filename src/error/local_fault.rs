@@ -55,6 +55,17 @@ family! {
             advice: "Find out what made the object; correct, rename or remove it only if nothing \
                      else needs it.",
         },
+        /// The name of the peer's tenant namespace belongs to another Namespace.
+        #[error("the Namespace is not the peer's tenant namespace: {holder}")]
+        NamespaceHeld {
+            /// What the Namespace's labels say about it.
+            holder: String,
+        } => {
+            code: "tenant-namespace-held",
+            rule: NoRule(OWN_OBJECTS),
+            advice: "Delete this Namespace if nothing needs it; or make the peer's tenant \
+                     namespace under another name, with both labels.",
+        },
         /// The content of a token field is not a valid token.
         #[error("token: {0}")]
         Token(TokenError) => {

@@ -3,7 +3,7 @@
 use super::tenancy;
 use crate::{
     crypto::Nonce,
-    error::{Error, LocalFault},
+    error::{Error, LocalFault, shortened},
     model::{ClusterId, Kind, Namespace, Object, ObjectRef, Resource, Unreadable, names},
 };
 
@@ -147,7 +147,7 @@ impl<'o> View<'o> {
 
     /// The peer's tenant namespace, found by its two labels. If the only candidate
     /// is a Namespace with the default name and without the labels, the result is an
-    /// error.
+    /// error that names its holder.
     pub(crate) fn tenant_namespace(&self) -> Result<Option<&'o Namespace>, Error> {
         self.refuse_unreadable_of(Kind::Namespace)?;
         let found = self.only(|namespace: &Namespace| {
@@ -160,7 +160,9 @@ impl<'o> View<'o> {
             (None, Some(namespace)) => Err(Error::found_in(
                 namespace,
                 "metadata.labels",
-                LocalFault::Conflict,
+                LocalFault::NamespaceHeld {
+                    holder: holder_of(namespace),
+                },
             )),
             (found, _) => Ok(found),
         }
@@ -260,6 +262,16 @@ pub(crate) fn only<'o, K: Resource>(
     }
 }
 
+/// What the labels of a Namespace say about its holder.
+fn holder_of(namespace: &Namespace) -> String {
+    let labelled = namespace.metadata.label(names::REMOTE_CLUSTER_ID_LABEL);
+    match (namespace.tenant(), labelled) {
+        (Some(other), _) => format!("it is that of {other}"),
+        (None, Some(other)) => format!("it is another Namespace of {:?}", shortened(other)),
+        (None, None) => "its labels name no cluster".to_owned(),
+    }
+}
+
 /// Whether this is a Tenant or an Identity in the tenant namespace of another peer.
 /// These kinds are looked up by their names, and a peering user may write a Tenant of
 /// any name in its own namespace.
@@ -270,7 +282,7 @@ fn is_of_another(peer: &ClusterId, object: &Object, namespaces: &[&Namespace]) -
     }
     let mut namespaces = namespaces.iter().copied();
     let namespace = namespaces.find(|namespace| namespace.metadata.name == place);
-    tenancy::owner_of(place, namespace).is_some_and(|owner| owner != *peer)
+    tenancy::owner_of(kind, place, namespace).is_some_and(|owner| owner != *peer)
 }
 
 /// The objects of a kind among sorted objects.

@@ -15,6 +15,8 @@ pub(crate) struct Run {
     /// for clusters without it
     #[arg(long)]
     pub(crate) replicate: bool,
+    #[command(flatten)]
+    pub(crate) rights: RightsOptions,
     /// Where to answer /healthz, /readyz and /metrics
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
@@ -25,6 +27,18 @@ pub(crate) struct Run {
     /// What to log: a level, or one for each target, as RUST_LOG has it
     #[arg(long, value_name = "FILTER", default_value = "info", env = "RUST_LOG")]
     pub(crate) log: EnvFilter,
+}
+
+/// The controllers' rights on Secrets.
+#[derive(Debug, Args)]
+pub(crate) struct RightsOptions {
+    /// The ServiceAccount of these controllers, in Liqo's namespace: they bind it in each
+    /// tenant namespace, and read no other Secrets
+    #[arg(long, value_name = "NAME")]
+    pub(crate) service_account: Option<String>,
+    /// Watch the Secrets of all namespaces at once, for thousands of peers
+    #[arg(long, requires = "service_account")]
+    pub(crate) watch_all_secrets: bool,
 }
 
 /// The objects that Liqo's offloading needs.
@@ -89,6 +103,9 @@ pub(crate) struct Rbac {
     /// Include the rights that `run --replicate` needs
     #[arg(long)]
     pub(crate) replicate: bool,
+    /// Include the rights that `run --watch-all-secrets` needs
+    #[arg(long)]
+    pub(crate) watch_all_secrets: bool,
 }
 
 /// The admission webhook beside the controllers.
@@ -130,7 +147,7 @@ impl Sides {
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   liqo-auth run --kubeconfig provider.kubeconfig --provider
-  liqo-auth run --in-cluster --listen 0.0.0.0:8080
+  liqo-auth run --in-cluster --service-account liqo-auth --listen 0.0.0.0:8080
   liqo-auth run --kubeconfig consumer.kubeconfig --consumer --replicate
   liqo-auth run --in-cluster --offloading --default-limits-enforcement Hard
   liqo-auth run --in-cluster --webhook 0.0.0.0:8443 \\

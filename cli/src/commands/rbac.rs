@@ -3,7 +3,8 @@
 use crate::{arguments::Rbac, context::Context, failure::Result};
 
 pub(super) fn run(context: &Context, arguments: &Rbac) -> Result<()> {
-    let mut manifests = vec![BOTH];
+    let mut manifests = vec![BOTH, POLICY];
+    manifests.extend(arguments.watch_all_secrets.then_some(ALL_SECRETS));
     if arguments.sides.has_provider() {
         manifests.push(PROVIDER);
         manifests.extend(arguments.offloading.then_some(OFFLOADING_PROVIDER));
@@ -18,6 +19,8 @@ pub(super) fn run(context: &Context, arguments: &Rbac) -> Result<()> {
 
 // The manifests that a cluster installs.
 const BOTH: &str = include_str!("../../../deploy/chart/rbac/both.yaml");
+const POLICY: &str = include_str!("../../../deploy/chart/rbac/policy.yaml");
+const ALL_SECRETS: &str = include_str!("../../../deploy/chart/rbac/all-secrets/both.yaml");
 const PROVIDER: &str = include_str!("../../../deploy/chart/rbac/provider.yaml");
 const CONSUMER: &str = include_str!("../../../deploy/chart/rbac/consumer.yaml");
 const OFFLOADING_PROVIDER: &str =

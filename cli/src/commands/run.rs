@@ -77,6 +77,12 @@ fn controller(
     if let Some(enforcement) = arguments.offloading.enforcement() {
         builder = builder.offloading(enforcement);
     }
+    if let Some(name) = &arguments.rights.service_account {
+        builder = builder.service_account(name);
+    }
+    if arguments.rights.watch_all_secrets {
+        builder = builder.watch_all_secrets();
+    }
     Ok(builder.build())
 }
 

@@ -29,7 +29,7 @@ use crate::{Error, clock::entropy, error::succeeds_in_time, object};
 pub struct Cluster {
     pub(crate) client: Client,
     pub(crate) id: ClusterId,
-    namespace: String,
+    pub(crate) namespace: String,
     key: Arc<KeyPair>,
     record_key: RecordKey,
     registry: Arc<NameRegistry>,

@@ -6,6 +6,7 @@ mod offloading;
 mod peer;
 mod replication;
 mod shared;
+mod tenants;
 
 use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
 
@@ -22,8 +23,8 @@ use kube::{
 };
 use liqo_auth::{
     Consumer, Provider,
-    machine::{Message, Mirror, Watch},
-    model::ClusterId,
+    machine::{Message, Mirror},
+    model::{ClusterId, Kind},
 };
 use tokio::time::Instant;
 
@@ -92,6 +93,8 @@ impl Controller {
                 events: None,
                 connect: None,
                 offloading: None,
+                account: None,
+                watches_all_secrets: false,
             },
         }
     }
@@ -102,7 +105,7 @@ impl Controller {
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self { shared, asked } = self;
         let _orders = Orders(shared.clone());
-        let watches: Vec<Watch> = shared.mirror().watches().cloned().collect();
+        let (watches, mut secrets) = shared.watches();
         let mut changes = watching::follow(&shared.client, watches).fuse();
         let mut made = shared.follow_made().fuse();
         let (later, scheduled) = mpsc::unbounded();
@@ -123,7 +126,16 @@ impl Controller {
                 () = stop => break,
                 change = changes.next() => {
                     let Some((watch, change)) = change else { break };
+                    if watch.kind == Kind::Namespace {
+                        shared.follow_tenants(&mut secrets, &change);
+                    }
                     for peer in shared.take(&watch, change) {
+                        let _ = later.unbounded_send(request(peer, Duration::ZERO));
+                    }
+                }
+                shown = secrets.next() => {
+                    let Some((namespace, shown)) = shown else { continue };
+                    for peer in shared.take_secrets(&secrets, &namespace, shown) {
                         let _ = later.unbounded_send(request(peer, Duration::ZERO));
                     }
                 }
@@ -262,6 +274,31 @@ impl ControllerBuilder {
     #[must_use]
     pub fn offloading(mut self, enforcement: LimitsEnforcement) -> Self {
         self.choices.offloading = Some(enforcement);
+        self
+    }
+
+    /// Runs with the rights of this ServiceAccount in Liqo's namespace, which has no right
+    /// on the Secrets of the whole cluster. In each tenant namespace, the controller makes a
+    /// RoleBinding of the account to the ClusterRole `liqo-auth-tenant`, and watches the
+    /// Secrets there. A peer is looked at when its Secrets are listed. Without this call, the
+    /// controller watches the Secrets of all namespaces, and makes no RoleBinding.
+    ///
+    /// # Rights
+    /// To create and delete RoleBindings, and to `bind` this ClusterRole. `deploy/` confines
+    /// both by a ValidatingAdmissionPolicy.
+    #[must_use]
+    pub fn service_account(mut self, name: &str) -> Self {
+        self.choices.account = Some(name.to_owned());
+        self
+    }
+
+    /// Watches the Secrets of all namespaces by one watch, although a
+    /// [`service_account`](Self::service_account) writes by its RoleBindings. The account then
+    /// needs the rights to `list` and `watch` them. One watch for each of many thousand peers
+    /// costs more connections.
+    #[must_use]
+    pub fn watch_all_secrets(mut self) -> Self {
+        self.choices.watches_all_secrets = true;
         self
     }
 

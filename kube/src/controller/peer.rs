@@ -12,7 +12,7 @@ use super::{
     Done, events,
     shared::{Order, Reports, Shared},
 };
-use crate::{Applied, Error, apply, error::with_sources, object};
+use crate::{Applied, Error, error::with_sources, object};
 
 /// The result of carrying out the effects of a step.
 pub(super) enum Carried {
@@ -42,8 +42,8 @@ impl Shared {
     /// delay after which to look again, and the messages to deliver.
     pub(super) async fn handle_peer(self: Arc<Self>, peer: ClusterId) -> Done {
         let mut outbox = Vec::new();
-        if !self.is_synchronized() {
-            // `take` returns the peer again once all objects are listed.
+        if !self.is_synchronized() || self.awaits_secrets(&peer) {
+            // The peer is returned again once all its objects are listed.
             return Done {
                 peer,
                 again: None,
@@ -166,7 +166,7 @@ impl Shared {
         let mut carried = Carried::Shown;
         for effect in &step.effects {
             tracing::debug!(%peer, object = %effect.id(), "applies an effect");
-            let applied = apply(&self.client, effect).await?;
+            let applied = self.apply(effect).await?;
             match applied {
                 Applied::Written(_) | Applied::Deleted => self.counters.effects.add_one(),
                 _ => self.counters.conflicts.add_one(),

@@ -14,7 +14,7 @@ use kube::{Client, Config};
 use liqo_auth::{
     Consumer, Provider,
     error::Error as LibraryError,
-    machine::{Concerns, Env, Machine, Mirror, Step, View, Watch},
+    machine::{Concerns, Env, Machine, Mirror, MirrorError, Step, View, Watch},
     model::ClusterId,
 };
 use tokio::sync::watch;
@@ -23,6 +23,7 @@ use super::{counts::Counters, events::Events, failures::Failures};
 use crate::{
     Clock, Cluster, Error, LimitsEnforcement, Transport,
     offloading::{MadeKind, Offloading},
+    tenant_namespaces::Account,
     watching::Change,
 };
 
@@ -50,6 +51,9 @@ pub(super) struct Choices {
     pub(super) events: Option<Events>,
     pub(super) connect: Option<Connect>,
     pub(super) offloading: Option<LimitsEnforcement>,
+    /// The name of the ServiceAccount that is bound in tenant namespaces.
+    pub(super) account: Option<String>,
+    pub(super) watches_all_secrets: bool,
 }
 
 /// Makes the client of a provider from the configuration of a kubeconfig.
@@ -66,6 +70,12 @@ pub(crate) struct Shared {
     /// Set if slices and renewals are replicated to the providers.
     pub(super) connect: Option<Connect>,
     pub(super) offloading: Option<Offloading>,
+    /// Set if the controller's rights on Secrets are those of RoleBindings in tenant
+    /// namespaces.
+    pub(super) account: Option<Arc<Account>>,
+    pub(super) watches_all_secrets: bool,
+    /// The tenant namespaces whose Secrets are not listed yet, with their peers.
+    unlisted: Mutex<BTreeMap<String, ClusterId>>,
     mirror: Mutex<Mirror>,
     orders: Mutex<BTreeMap<ClusterId, VecDeque<Order>>>,
     records: Mutex<BTreeMap<ClusterId, Record>>,
@@ -130,7 +140,16 @@ impl Shared {
             events,
             connect,
             offloading,
+            account,
+            watches_all_secrets,
         } = choices;
+        let account = account.map(|name| {
+            Arc::new(Account::new(
+                cluster.client.clone(),
+                cluster.namespace.clone(),
+                name,
+            ))
+        });
         let offloading = offloading.map(|enforcement| {
             let at_consumer = sides.consumer.iter().map(|_| MadeKind::VirtualNode);
             let at_provider = sides.provider.iter().map(|_| MadeKind::Quota);
@@ -146,6 +165,9 @@ impl Shared {
             events,
             connect,
             offloading,
+            account,
+            watches_all_secrets,
+            unlisted: Mutex::default(),
             mirror: Mutex::new(mirror),
             orders: Mutex::default(),
             records: Mutex::default(),
@@ -182,14 +204,27 @@ impl Shared {
         with(records.entry(peer.clone()).or_default())
     }
 
+    pub(super) fn unlisted(&self) -> MutexGuard<'_, BTreeMap<String, ClusterId>> {
+        self.unlisted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Puts a watch's change into the mirror. Returns the peers to look at.
     pub(super) fn take(&self, watch: &Watch, change: Change) -> Vec<ClusterId> {
-        let mut mirror = self.mirror();
-        let concerns = match change {
+        self.feed(watch, |mirror| match change {
             Change::Listed(objects) => mirror.relist(watch, objects),
             Change::Seen(object) => mirror.observe(watch, *object),
             Change::Left(object) => mirror.forget(watch, &object.id()),
-        };
+        })
+    }
+
+    /// Changes the mirror by what a watch shows. Returns the peers to look at.
+    pub(super) fn feed(
+        &self,
+        watch: &Watch,
+        change: impl FnOnce(&mut Mirror) -> Result<Concerns, MirrorError>,
+    ) -> Vec<ClusterId> {
+        let mut mirror = self.mirror();
+        let concerns = change(&mut mirror);
         let concerns = concerns.unwrap_or_else(|error| {
             tracing::error!(%watch, %error, "the watch shows an object that it does not select");
             Concerns::Nobody

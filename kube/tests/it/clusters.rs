@@ -21,6 +21,11 @@ use crate::fake::FakeApiServer;
 /// Configures a controller.
 pub type Configure = fn(ControllerBuilder) -> ControllerBuilder;
 
+/// Configures a controller as `deploy/` does.
+pub fn as_account(builder: ControllerBuilder) -> ControllerBuilder {
+    builder.service_account("liqo-auth")
+}
+
 /// A consumer `rome` and a provider `milan`.
 pub struct Clusters {
     pub rome: FakeApiServer,
@@ -159,6 +164,18 @@ async fn provider(
     running.spawn(controller.run(pending()));
     handle.synchronized().await;
     handle
+}
+
+/// A provider's controller without a consumer, and the tasks that run.
+pub async fn provider_alone(server: &FakeApiServer, configure: Configure) -> (Handle, JoinSet<()>) {
+    let mut running = JoinSet::new();
+    let endpoint = signer(server, &mut running);
+    let cluster = Cluster::open(server.client()).await.unwrap();
+    let builder = Controller::builder(&cluster).provider(provider_of(&cluster, &endpoint));
+    let (controller, handle) = configure(builder).build();
+    running.spawn(controller.run(pending()));
+    handle.synchronized().await;
+    (handle, running)
 }
 
 /// The consumer's side of a cluster.

@@ -7,7 +7,10 @@ use futures::{FutureExt, StreamExt, stream};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
+use liqo_auth_kube::ControllerBuilder;
+
 use crate::{
+    clusters::{Configure, as_account},
     fake::{FakeApiServer, Rule},
     whole_life::{live, milan, rome},
 };
@@ -18,15 +21,15 @@ async fn the_granted_rights_are_enough_for_a_life() {
         rome().with_rights(of_manifests(&OF_CONSUMER)),
         milan().with_rights(of_manifests(&OF_PROVIDER)),
     );
-    let life = timeout(LONGEST_LIFE, live(rome.clone(), milan.clone()));
-    life.await.unwrap();
+    let life = live(rome.clone(), milan.clone(), as_account);
+    timeout(LONGEST_LIFE, life).await.unwrap();
     assert_eq!(rome.forbidden(), []);
     assert_eq!(milan.forbidden(), []);
 }
 
 #[tokio::test(start_paused = true)]
 async fn without_any_right_of_the_consumer_something_is_refused() {
-    let needless = needless(&OF_CONSUMER, |rights| {
+    let needless = needless(&OF_CONSUMER, as_account, |rights| {
         let rome = rome().with_rights(rights);
         [rome.clone(), rome, milan()]
     });
@@ -36,7 +39,7 @@ async fn without_any_right_of_the_consumer_something_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn without_any_right_of_the_provider_something_is_refused() {
-    let needless = needless(&OF_PROVIDER, |rights| {
+    let needless = needless(&OF_PROVIDER, as_account, |rights| {
         let milan = milan().with_rights(rights);
         [milan.clone(), rome(), milan]
     });
@@ -44,11 +47,45 @@ async fn without_any_right_of_the_provider_something_is_refused() {
     assert!(needless.is_empty(), "nothing needs {needless:#?}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn with_one_watch_for_all_secrets_the_granted_rights_are_enough() {
+    let of_side = |files: &[&str]| [of_manifests(files), of_manifests(&ALL_SECRETS)].concat();
+    let (rome, milan) = (
+        rome().with_rights(of_side(&OF_CONSUMER)),
+        milan().with_rights(of_side(&OF_PROVIDER)),
+    );
+    let life = live(rome.clone(), milan.clone(), watching_all);
+    timeout(LONGEST_LIFE, life).await.unwrap();
+    for server in [rome, milan] {
+        assert_eq!(server.forbidden(), []);
+        let requests = server.requests();
+        let watched = requests.iter().filter(|it| it.contains("watch=true"));
+        let watched = watched.filter(|it| it.contains("/liqo-tenant-") && it.contains("/secrets"));
+        assert_eq!(watched.count(), 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_watch_for_all_secrets_needs_its_further_rights() {
+    for right in of_manifests(&ALL_SECRETS).iter().flat_map(Rule::pairs) {
+        let others = of_manifests(&ALL_SECRETS).into_iter();
+        let others = others.flat_map(|rule| rule.pairs());
+        let others = others.filter(|it| it.to_string() != right.to_string());
+        let rome = rome().with_rights([of_manifests(&OF_CONSUMER), others.collect()].concat());
+        assert!(is_refused(&rome.clone(), rome, milan(), watching_all).await);
+    }
+}
+
+fn watching_all(builder: ControllerBuilder) -> ControllerBuilder {
+    as_account(builder).watch_all_secrets()
+}
+
 /// The rights of these manifests without which a life meets no refusal. A right is one verb on
 /// one resource, or on one named object. `servers` makes the server that has the given rights
 /// only, and then the servers of a life: rome and milan.
 async fn needless(
     files: &[&str],
+    configure: Configure,
     servers: impl Fn(Vec<Rule>) -> [FakeApiServer; 3],
 ) -> Vec<String> {
     let all: Vec<Rule> = of_manifests(files).iter().flat_map(Rule::pairs).collect();
@@ -58,7 +95,7 @@ async fn needless(
         let right = others.remove(index);
         let [server, rome, milan] = servers(others);
         async move {
-            let is_needed = is_refused(&server, rome, milan).await;
+            let is_needed = is_refused(&server, rome, milan, configure).await;
             (!is_needed).then(|| right.to_string())
         }
     });
@@ -68,8 +105,13 @@ async fn needless(
 
 /// Whether the server refuses something during a life, which ends then. The life may fail for
 /// this reason.
-async fn is_refused(server: &FakeApiServer, rome: FakeApiServer, milan: FakeApiServer) -> bool {
-    let life = AssertUnwindSafe(live(rome, milan)).catch_unwind();
+async fn is_refused(
+    server: &FakeApiServer,
+    rome: FakeApiServer,
+    milan: FakeApiServer,
+    configure: Configure,
+) -> bool {
+    let life = AssertUnwindSafe(live(rome, milan, configure)).catch_unwind();
     let refused = async {
         while server.forbidden().is_empty() {
             sleep(Duration::from_millis(50)).await;
@@ -83,7 +125,7 @@ async fn is_refused(server: &FakeApiServer, rome: FakeApiServer, milan: FakeApiS
 }
 
 /// The rights of one side, with those of both.
-fn of(file: &str) -> Vec<Rule> {
+pub fn of(file: &str) -> Vec<Rule> {
     of_manifests(&["both.yaml", file])
 }
 
@@ -116,6 +158,7 @@ const OF_CONSUMER: [&str; 4] = [
     "offloading/consumer.yaml",
     "replicator/consumer.yaml",
 ];
+const ALL_SECRETS: [&str; 1] = ["all-secrets/both.yaml"];
 const OF_PROVIDER: [&str; 3] = ["both.yaml", "provider.yaml", "offloading/provider.yaml"];
 /// Lives wait most of their time.
 const LIVES_AT_ONCE: usize = 12;

@@ -35,4 +35,5 @@ mod replicating;
 mod requests;
 mod settings;
 mod silent_servers;
+mod tenant_namespaces;
 mod whole_life;

@@ -10,7 +10,7 @@ use liqo_auth_kube::{Cluster, LimitsEnforcement};
 use serde_json::{Value, json};
 
 use crate::{
-    clusters::{Clusters, Configure, id, names},
+    clusters::{Clusters, Configure, as_account, id, names},
     fake::FakeApiServer,
     least_rights,
     life::until,
@@ -203,7 +203,7 @@ async fn the_granted_rights_are_enough_for_offloading() {
     let offloading = Offloading::start_on(
         FakeApiServer::with_liqo("rome").with_rights(of_side("consumer.yaml")),
         FakeApiServer::with_liqo("milan").with_rights(of_side("provider.yaml")),
-        |builder| builder.offloading(LimitsEnforcement::Soft),
+        |builder| as_account(builder).offloading(LimitsEnforcement::Soft),
     )
     .await;
     let (rome, milan) = (&offloading.clusters.rome, &offloading.clusters.milan);

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     administrator::Administrator,
-    clusters::{authenticated, consumer_of, id, names, provider_of, signer},
+    clusters::{Configure, authenticated, consumer_of, id, names, provider_of, signer},
     fake::FakeApiServer,
     life::{Life, api, until},
     offloading::both_have,
@@ -24,7 +24,11 @@ use crate::{
 
 /// Rome. A second controller of the consumer has made an Identity and a Renew first.
 pub fn rome() -> FakeApiServer {
-    FakeApiServer::with_liqo("rome").overtaking(&["identities", "renews"])
+    FakeApiServer::with_liqo("rome").overtaking(&[
+        "identities",
+        "renews",
+        "secrets/liqo-signed-nonce",
+    ])
 }
 
 /// Milan. A second controller of the provider has made some of the objects first.
@@ -32,14 +36,15 @@ pub fn milan() -> FakeApiServer {
     FakeApiServer::with_liqo("milan").overtaking(&[
         "namespaces",
         "certificatesigningrequests",
-        "rolebindings",
+        "rolebindings/liqo-binding-liqo-remote-controlplane",
         "clusterrolebindings",
+        "secrets/liqo-nonce",
     ])
 }
 
 /// Lives this life on both servers.
-pub async fn live(rome: FakeApiServer, milan: FakeApiServer) {
-    let mut peering = Peering::start(rome, milan).await;
+pub async fn live(rome: FakeApiServer, milan: FakeApiServer, configure: Configure) {
+    let mut peering = Peering::start(rome, milan, configure).await;
     peering.follow_settings().await;
     peering.begin().await;
     peering.repair().await;
@@ -47,6 +52,7 @@ pub async fn live(rome: FakeApiServer, milan: FakeApiServer) {
     peering.begin_again().await;
     peering.offload().await;
     peering.drain().await;
+    peering.leave_namespaces().await;
 }
 
 struct Peering {
@@ -64,27 +70,27 @@ struct Peering {
 }
 
 impl Peering {
-    async fn start(rome: FakeApiServer, milan: FakeApiServer) -> Self {
+    async fn start(rome: FakeApiServer, milan: FakeApiServer, configure: Configure) -> Self {
         let (mut signing, mut controllers) = (JoinSet::new(), JoinSet::new());
         let endpoint = signer(&milan, &mut signing);
         let as_rome = as_rome(&milan);
 
         let cluster = Cluster::open(rome.client()).await.unwrap();
         let to_milan = as_rome.client();
-        let (controller, consumer) = Controller::builder(&cluster)
+        let builder = Controller::builder(&cluster)
             .consumer(consumer_of(&cluster))
             .replicate(move |_| Ok(to_milan.clone()))
             .offloading(LimitsEnforcement::Soft)
-            .publish_events()
-            .build();
+            .publish_events();
+        let (controller, consumer) = configure(builder).build();
         controllers.spawn(controller.run(pending()));
 
         let cluster = Cluster::open(milan.client()).await.unwrap();
-        let (controller, provider) = Controller::builder(&cluster)
+        let builder = Controller::builder(&cluster)
             .provider(provider_of(&cluster, &endpoint))
             .offloading(LimitsEnforcement::Soft)
-            .publish_events()
-            .build();
+            .publish_events();
+        let (controller, provider) = configure(builder).build();
         controllers.spawn(controller.run(pending()));
 
         consumer.synchronized().await;
@@ -184,6 +190,40 @@ impl Peering {
             .await;
         }
 
+        for (server, namespace, name, key) in [
+            (
+                &self.rome,
+                AT_ROME,
+                "kubeconfig-controlplane-milan",
+                "kubeconfig",
+            ),
+            (&self.milan, AT_MILAN, "liqo-remote-certificate", "crt"),
+        ] {
+            let wrong = json!({ "data": { key: "YQ==" } });
+            change(server, namespace, Kind::Secret, name, wrong).await;
+            until("the Secret has its content again", async || {
+                named(server, "secrets", name)["data"][key] != "YQ=="
+            })
+            .await;
+        }
+
+        // A record of a slice that is too large cannot be read.
+        let content = (0..2100).map(|key| (key.to_string(), Value::from("YQ==")));
+        self.milan.put(json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {
+                "name": "liqo-auth-slice-large",
+                "namespace": "liqo",
+                "labels": { "liqo-auth/peer": "rome" },
+            },
+            "data": content.collect::<serde_json::Map<_, _>>(),
+        }));
+        until("the record is deleted", async || {
+            !names(&self.milan, "secrets").contains(&"liqo-auth-slice-large".to_owned())
+        })
+        .await;
+
         let renews = || self.rome.all("renews");
         until("the provider's answer has come back", async || {
             let answers = renews();
@@ -217,9 +257,8 @@ impl Peering {
                 && !names(&self.milan, "secrets").contains(&"liqo-nonce".to_owned())
         })
         .await;
-        for plural in ["rolebindings", "clusterrolebindings"] {
-            assert!(names(&self.milan, plural).is_empty());
-        }
+        assert_eq!(names(&self.milan, "clusterrolebindings").len(), 0);
+        assert_eq!(names(&self.milan, "rolebindings"), ["liqo-auth"]);
         self.at_rome
             .begin(&id("milan"), |consumer, view, _| {
                 consumer.unauthenticate(view)
@@ -291,6 +330,20 @@ impl Peering {
             names(&self.milan, "resourceslices").is_empty() && !is_open()
         })
         .await;
+    }
+
+    /// A namespace that loses its label is no tenant namespace any more.
+    async fn leave_namespaces(&self) {
+        for (server, namespace) in [(&self.rome, AT_ROME), (&self.milan, AT_MILAN)] {
+            assert!(names(server, "rolebindings").contains(&"liqo-auth".to_owned()));
+            let unmarked =
+                json!({ "metadata": { "labels": { "liqo.io/tenant-namespace": null } } });
+            change(server, "", Kind::Namespace, namespace, unmarked).await;
+            until("the account has given up its rights", async || {
+                !names(server, "rolebindings").contains(&"liqo-auth".to_owned())
+            })
+            .await;
+        }
     }
 
     async fn request(&self, slice: &str, cpu: &str) {

@@ -180,22 +180,7 @@ impl Mirror {
         objects: impl IntoIterator<Item = Object>,
     ) -> Result<Concerns, MirrorError> {
         let at = self.find(watch)?;
-        let objects: Vec<Object> = objects.into_iter().collect();
-        objects.iter().try_for_each(|object| check(watch, object))?;
-        let listed: BTreeSet<ObjectRef> = objects.iter().map(Object::id).collect();
-        let before = self.store.of_kind(watch.kind, watch.namespace.as_deref());
-        let missing: Vec<ObjectRef> = before
-            .filter(|(_, indexed)| indexed.seen_by.contains(at))
-            .map(|(object, _)| object.id())
-            .filter(|id| !listed.contains(id))
-            .collect();
-        let mut concerns = Concerns::Nobody;
-        for id in missing {
-            concerns = concerns.and(self.leave(at, &id));
-        }
-        for object in objects {
-            concerns = concerns.and(self.enter(at, object));
-        }
+        let concerns = self.replace(at, watch, objects)?;
         if let Some(watched) = self.watches.get_mut(at) {
             watched.is_complete = true;
         }
@@ -205,6 +190,24 @@ impl Mirror {
             }
         }
         Ok(concerns)
+    }
+
+    /// Takes the result of a list in one namespace, for a watch of all namespaces. So a
+    /// controller that may read only certain namespaces can feed one watch by several. The
+    /// result replaces everything that the watch showed in this namespace before. The watch
+    /// does not become complete by it.
+    ///
+    /// # Errors
+    /// [`MirrorError`] at the first object that does not belong to the watch or to the
+    /// namespace. The mirror is unchanged then.
+    pub fn relist_namespace(
+        &mut self,
+        watch: &Watch,
+        namespace: &str,
+        objects: impl IntoIterator<Item = Object>,
+    ) -> Result<Concerns, MirrorError> {
+        let at = self.find(watch)?;
+        self.replace(at, &watch.clone().in_namespace(namespace), objects)
     }
 
     /// Takes an object from a watch event: a new object, or a new version.
@@ -337,6 +340,34 @@ impl Mirror {
                 is_complete: false,
             });
         }
+    }
+
+    /// Replaces what the watch at this index showed in the place of `listed`.
+    fn replace(
+        &mut self,
+        at: usize,
+        listed: &Watch,
+        objects: impl IntoIterator<Item = Object>,
+    ) -> Result<Concerns, MirrorError> {
+        let objects: Vec<Object> = objects.into_iter().collect();
+        objects
+            .iter()
+            .try_for_each(|object| check(listed, object))?;
+        let present: BTreeSet<ObjectRef> = objects.iter().map(Object::id).collect();
+        let before = self.store.of_kind(listed.kind, listed.namespace.as_deref());
+        let missing: Vec<ObjectRef> = before
+            .filter(|(_, indexed)| indexed.seen_by.contains(at))
+            .map(|(object, _)| object.id())
+            .filter(|id| !present.contains(id))
+            .collect();
+        let mut concerns = Concerns::Nobody;
+        for id in missing {
+            concerns = concerns.and(self.leave(at, &id));
+        }
+        for object in objects {
+            concerns = concerns.and(self.enter(at, object));
+        }
+        Ok(concerns)
     }
 
     fn enter(&mut self, at: usize, object: Object) -> Concerns {

@@ -16,13 +16,16 @@ use crate::{
     model::{ClusterId, Kind, Object, names},
 };
 
-/// The peers that an object concerns. `owner` returns the peer of a tenant
-/// namespace.
-pub(super) fn of(object: &Object, owner: impl FnOnce(&str) -> Option<ClusterId>) -> Concerns {
+/// The peers that an object concerns. `owner` returns the peer that may
+/// write objects of a kind in a namespace.
+pub(super) fn of(object: &Object, owner: impl FnOnce(Kind, &str) -> Option<ClusterId>) -> Concerns {
     let (kind, namespace, name) = object.key();
     let metadata = object.any_metadata();
     let label = |key: &str| metadata.label(key);
-    let owner = kind.is_namespaced().then(|| owner(namespace)).flatten();
+    let owner = kind
+        .is_namespaced()
+        .then(|| owner(kind, namespace))
+        .flatten();
     let is_elsewhere = owner.is_none();
     let mut peers: Vec<ClusterId> = owner.into_iter().collect();
     let is_replica = label(names::REPLICATED_LABEL).is_some();

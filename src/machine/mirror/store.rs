@@ -106,7 +106,7 @@ impl Store {
 
     /// The peers that an object concerns, given the known Namespaces.
     pub(crate) fn concerns(&self, object: &Object) -> Concerns {
-        placement::of(object, |namespace| self.owner_of(namespace))
+        placement::of(object, |kind, namespace| self.owner_of(kind, namespace))
     }
 
     /// The view of one peer. `with_nobodys` adds the objects that concern no peer.
@@ -122,10 +122,10 @@ impl Store {
         self.peers.keys()
     }
 
-    fn owner_of(&self, namespace: &str) -> Option<ClusterId> {
+    fn owner_of(&self, kind: Kind, namespace: &str) -> Option<ClusterId> {
         let id = ObjectRef::new(Kind::Namespace, "", namespace);
         let found = self.get(&id).and_then(Namespace::from_object);
-        tenancy::owner_of(namespace, found)
+        tenancy::owner_of(kind, namespace, found)
     }
 
     /// Assigns the objects in a namespace again, after the Namespace was created,

@@ -37,6 +37,27 @@ impl Namespace {
         }
     }
 
+    /// The peer whose tenant namespace this is, by its labels; `None` for any other
+    /// namespace. No peer can write a Namespace.
+    ///
+    /// # Examples
+    /// ```
+    /// use liqo_auth::model::Namespace;
+    ///
+    /// let peer = "cl-consumer".parse()?;
+    /// let mut namespace = Namespace::for_tenant(&peer);
+    /// assert_eq!(namespace.tenant(), Some(peer));
+    /// namespace.metadata.labels.clear();
+    /// assert_eq!(namespace.tenant(), None, "the name does not count");
+    /// # Ok::<(), liqo_auth::model::NameError>(())
+    /// ```
+    pub fn tenant(&self) -> Option<ClusterId> {
+        let label = |key: &str| self.metadata.label(key);
+        let mut tenancies = TENANCY.iter();
+        let found = tenancies.find(|(tenancy, _)| label(tenancy) == Some(names::TRUE));
+        found.and_then(|(_, peer)| label(peer)?.parse().ok())
+    }
+
     /// The name of a peer's tenant namespace; the default name if it does not exist
     /// yet.
     pub(crate) fn name_for(present: Option<&Self>, peer: &ClusterId) -> String {
@@ -46,3 +67,16 @@ impl Namespace {
         }
     }
 }
+
+/// The pairs of labels of a tenant namespace. The first label marks the namespace,
+/// and the second has the peer's cluster ID. Liqo 0.2 to 0.10 uses the second pair.
+const TENANCY: [(&str, &str); 2] = [
+    (
+        names::TENANT_NAMESPACE_LABEL,
+        names::REMOTE_CLUSTER_ID_LABEL,
+    ),
+    (
+        names::DISCOVERY_TENANT_NAMESPACE_LABEL,
+        names::DISCOVERY_CLUSTER_ID_LABEL,
+    ),
+];

@@ -294,6 +294,55 @@ fn a_follower_is_told_of_every_change() {
     assert!(notes.0.lock().unwrap().0.is_empty());
 }
 
+#[test]
+fn the_list_of_a_namespace_replaces_what_it_showed_there_alone() {
+    let mut mirror = complete();
+    let [_, secrets, _, _] = watches();
+    let labels = [(REMOTE, "one")];
+    let [first, second] = ["first", "second"].map(|name| secret("n-1", name, &labels));
+    let elsewhere = secret("n-2", "first", &labels);
+    let list = |mirror: &mut Mirror, namespace: &str, objects: &[&Object]| {
+        let objects = objects.iter().map(|object| (*object).clone());
+        mirror.relist_namespace(&secrets, namespace, objects)
+    };
+    let one = Ok(Concerns::Peer(id("one")));
+    assert_eq!(list(&mut mirror, "n-1", &[&first, &second]), one);
+    assert_eq!(list(&mut mirror, "n-2", &[&elsewhere]), one);
+    assert_eq!(list(&mut mirror, "n-1", &[&second]), one);
+    assert!(mirror.get(&first.id()).is_none());
+    assert!(mirror.get(&second.id()).is_some() && mirror.get(&elsewhere.id()).is_some());
+    assert!(matches!(
+        list(&mut mirror, "n-1", &[&elsewhere]),
+        Err(MirrorError::OtherKind { .. })
+    ));
+    assert!(mirror.get(&second.id()).is_some());
+}
+
+#[test]
+fn the_list_of_a_namespace_does_not_complete_the_watch() {
+    let [_, secrets, _, _] = watches();
+    let mut mirror = Mirror::new([secrets.clone()]);
+    mirror.relist_namespace(&secrets, "n", []).unwrap();
+    assert_eq!(mirror.view(&id("one")).unwrap_err().watch, secrets);
+}
+
+#[test]
+fn the_name_of_a_tenant_namespace_counts_only_while_the_namespace_is_not_known() {
+    let mut mirror = complete();
+    let [namespaces, secrets, tenants, _] = watches();
+    let held = Namespace {
+        metadata: metadata("", "liqo-tenant-one", &[(REMOTE, "two")]),
+    };
+    let planted = secret("liqo-tenant-one", "liqo-nonce", &[(REMOTE, "two")]);
+    let concerns = mirror.observe(&secrets, planted.clone()).unwrap();
+    assert_eq!(concerns, Concerns::Peer(id("one")));
+    mirror.observe(&namespaces, held.into()).unwrap();
+    assert_eq!(mirror.concerns(&planted), Concerns::Peer(id("two")));
+    // A Tenant is looked up by its name, but not where another peer might write it.
+    let concerns = mirror.observe(&tenants, tenant("liqo-tenant-one", "three"));
+    assert_eq!(concerns, Ok(Concerns::Peer(id("one"))));
+}
+
 fn watches() -> [Watch; 4] {
     [
         Watch::all(Kind::Namespace).with(Requirement::Exists(REMOTE)),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use liqo_auth::{
     machine::{Mirror, Objects},
-    model::{ClusterId, Namespace, Object, ObjectRef},
+    model::{ClusterId, Namespace, Object, ObjectRef, TextMap},
 };
 use proptest::prelude::*;
 
@@ -100,10 +100,16 @@ impl Whose {
         let peers = match object {
             // Who may write in a tenant namespace is its peer. Elsewhere, labels decide, and
             // the name of a Tenant.
-            Object::Secret(_) => owner(&metadata.namespace, among).or(by_label),
-            Object::Tenant(_) => {
-                owner(&metadata.namespace, among).or_else(|| Some(id(&metadata.name)))
+            Object::Secret(_) => match labels_of(&metadata.namespace, among) {
+                Some(labels) => by_labels(labels),
+                None => by_name(&metadata.namespace),
             }
+            .or(by_label),
+            // A Tenant is looked up by its name, except where another peer may write.
+            Object::Tenant(_) => labels_of(&metadata.namespace, among)
+                .and_then(by_labels)
+                .or_else(|| by_name(&metadata.namespace))
+                .or_else(|| Some(id(&metadata.name))),
             Object::Namespace(_) => {
                 let by_name = by_name(&metadata.name);
                 return Self(Some(by_label.into_iter().chain(by_name).collect()));
@@ -125,18 +131,24 @@ impl Whose {
     }
 }
 
-/// The peer of a tenant namespace: by the labels of the Namespace, or else by its name.
-fn owner<'a>(namespace: &str, mut among: impl Iterator<Item = &'a Object>) -> Option<ClusterId> {
-    let labelled = among.find_map(|object| match object {
+/// The labels of a Namespace, if it is known.
+fn labels_of<'a>(
+    namespace: &str,
+    mut among: impl Iterator<Item = &'a Object>,
+) -> Option<&'a TextMap> {
+    among.find_map(|object| match object {
         Object::Namespace(found) if found.metadata.name == namespace => {
-            let labels = &found.metadata.labels;
-            let is_tenants = labels.get("liqo.io/tenant-namespace")? == "true";
-            let peer = labels.get("liqo.io/remote-cluster-id");
-            peer.filter(|_| is_tenants).map(|peer| id(peer))
+            Some(&found.metadata.labels)
         }
         _ => None,
-    });
-    labelled.or_else(|| by_name(namespace))
+    })
+}
+
+/// The peer of a tenant namespace.
+fn by_labels(labels: &TextMap) -> Option<ClusterId> {
+    let is_tenants = labels.get("liqo.io/tenant-namespace")? == "true";
+    let peer = labels.get("liqo.io/remote-cluster-id");
+    peer.filter(|_| is_tenants).map(|peer| id(peer))
 }
 
 fn by_name(namespace: &str) -> Option<ClusterId> {

@@ -60,7 +60,7 @@ impl Running {
         let address = free.local_addr().unwrap();
         drop(free);
         let mut command = clusters.0.command(&format!(
-            "run --kubeconfig {cluster} {side} --listen {address}"
+            "run --kubeconfig {cluster} {side} --service-account liqo-auth --listen {address}"
         ));
         let process = command.stderr(Stdio::inherit()).spawn().unwrap();
         let running = Self { process, address };

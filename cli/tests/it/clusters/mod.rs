@@ -39,7 +39,8 @@ impl Clusters {
 
     fn ends(&self) {
         self.0.ok(&format!("unauthenticate {BOTH}"));
-        let bindings = self.kubectl("milan", "get rolebindings -n liqo-tenant-rome -o name");
+        let of_peers = "get rolebindings -n liqo-tenant-rome -l liqo.io/remote-cluster-id -o name";
+        let bindings = self.kubectl("milan", of_peers);
         assert_eq!(bindings, "");
         assert_eq!(self.kubectl("milan", "get tenants -A -o name"), "");
         assert_eq!(self.kubectl("rome", "get identities -A -o name"), "");

@@ -47,7 +47,8 @@ struct Rights {
     refused: Vec<Asked>,
     /// This many further writes are refused with this status.
     busy: Option<(u32, Refusal)>,
-    /// The plurals of the kinds of which another controller makes the next object first.
+    /// The plurals of the kinds of which another controller makes the next object first, or
+    /// plural and name of such an object.
     overtaken: Vec<String>,
 }
 
@@ -153,8 +154,8 @@ impl FakeApiServer {
     }
 
     /// A server on which somebody else is faster once for each of these kinds, given by
-    /// their plurals: when an object is to be created, another controller has just created
-    /// the same one.
+    /// their plurals, or objects, such as `secrets/liqo-nonce`: when it is to be created,
+    /// another controller has just created the same one.
     pub fn overtaking(self, plurals: &[&str]) -> Self {
         let plurals = plurals.iter().map(|plural| (*plural).to_owned());
         self.rights.lock().unwrap().overtaken = plurals.collect();
@@ -162,10 +163,12 @@ impl FakeApiServer {
     }
 
     /// Whether somebody else creates this object first.
-    fn is_overtaken(&self, target: &Target) -> bool {
+    fn is_overtaken(&self, target: &Target, content: &Value) -> bool {
+        let name = content.pointer("/metadata/name").and_then(Value::as_str);
+        let object = format!("{}/{}", target.plural, name.unwrap_or_default());
         let mut rights = self.rights.lock().unwrap();
         let mut overtaken = rights.overtaken.iter();
-        let found = overtaken.position(|plural| *plural == target.plural);
+        let found = overtaken.position(|it| *it == target.plural || *it == object);
         found.map(|at| rights.overtaken.remove(at)).is_some()
     }
 
@@ -177,10 +180,16 @@ impl FakeApiServer {
         target: &Target,
         content: &Value,
     ) -> Option<Refusal> {
+        let is_restricted = self.rights.lock().unwrap().rules.is_some();
+        let bindings = match is_restricted {
+            true => self.all("rolebindings"),
+            false => Vec::new(),
+        };
         let mut rights = self.rights.lock().unwrap();
         for asked in Asked::by(method, is_watch, target, content) {
             let mut rules = rights.rules.iter().flatten();
-            let is_allowed = rights.rules.is_none() || rules.any(|rule| rule.allows(&asked));
+            let is_allowed =
+                rights.rules.is_none() || rules.any(|rule| rule.allows(&asked, &bindings));
             if !is_allowed {
                 let message = format!("forbidden: {asked:?}");
                 rights.refused.push(asked);
@@ -322,7 +331,7 @@ impl FakeApiServer {
         }
         let outcome = match head.method {
             Method::GET => self.store().get(&target),
-            Method::POST if self.is_overtaken(&target) => self.change(|store| {
+            Method::POST if self.is_overtaken(&target, &content) => self.change(|store| {
                 store.create(&target, content.clone())?;
                 store.create(&target, content)
             }),

@@ -1,4 +1,4 @@
-//! Rights by roles, as a cluster with RBAC checks them.
+//! Rights by roles and their bindings, as a cluster with RBAC checks them.
 
 use std::{fs, path::Path};
 
@@ -7,14 +7,23 @@ use serde_json::Value;
 
 use super::Target;
 
-/// The rules of a role, and the namespace that they are for; empty for all.
+/// The rules of a role, and where they hold.
 #[derive(Debug, Clone)]
 pub struct Rule {
-    namespace: String,
+    place: Place,
     groups: Vec<String>,
     resources: Vec<String>,
     names: Vec<String>,
     verbs: Vec<String>,
+}
+
+/// Where the rules of a role hold.
+#[derive(Debug, Clone, PartialEq)]
+enum Place {
+    Everywhere,
+    Namespace(String),
+    /// In the namespaces that have a RoleBinding to this ClusterRole.
+    BindingsTo(String),
 }
 
 impl Rule {
@@ -22,18 +31,39 @@ impl Rule {
     pub fn of_manifest(file: &str) -> Vec<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/chart/rbac");
         let text = fs::read_to_string(folder.join(file)).unwrap();
-        let roles = text.split("\n---\n").map(|document| {
-            let role: Value = serde_saphyr::from_str(document).unwrap();
-            role
+        let documents = text.split("\n---\n").map(|document| {
+            let object: Value = serde_saphyr::from_str(document).unwrap();
+            object
         });
-        roles.flat_map(|role| Self::of_role(&role)).collect()
+        let documents: Vec<Value> = documents.collect();
+        let is_bound = |role: &Value| {
+            let mut documents = documents.iter();
+            documents.any(|it| {
+                it["kind"] == "ClusterRoleBinding"
+                    && it["roleRef"]["name"] == role["metadata"]["name"]
+            })
+        };
+        let rules = documents.iter().flat_map(|role| {
+            let mut rules = Self::of_role(role);
+            if role["kind"] == "ClusterRole" && !is_bound(role) {
+                let name = role["metadata"]["name"].as_str().unwrap();
+                for rule in &mut rules {
+                    rule.place = Place::BindingsTo(name.to_owned());
+                }
+            }
+            rules
+        });
+        rules.collect()
     }
 
-    /// The rules of a Role or a ClusterRole.
+    /// The rules of a Role, or of a ClusterRole that is bound in the whole cluster.
     pub fn of_role(role: &Value) -> Vec<Self> {
-        let namespace = match role["kind"].as_str().unwrap() {
-            "Role" => role["metadata"]["namespace"].as_str().unwrap(),
-            "ClusterRole" => "",
+        let place = match role["kind"].as_str().unwrap() {
+            "Role" => {
+                let namespace = role["metadata"]["namespace"].as_str().unwrap();
+                Place::Namespace(namespace.to_owned())
+            }
+            "ClusterRole" => Place::Everywhere,
             _ => return Vec::new(),
         };
         let texts = |value: &Value| {
@@ -42,7 +72,7 @@ impl Rule {
         };
         let rules = role["rules"].as_array().unwrap().iter();
         let rule = |rule: &Value| Self {
-            namespace: namespace.to_owned(),
+            place: place.clone(),
             groups: texts(&rule["apiGroups"]),
             resources: texts(&rule["resources"]),
             names: texts(&rule["resourceNames"]),
@@ -63,7 +93,7 @@ impl Rule {
             for resource in &self.resources {
                 for verb in &self.verbs {
                     pairs.extend(names.iter().map(|names| Self {
-                        namespace: self.namespace.clone(),
+                        place: self.place.clone(),
                         groups: vec![group.clone()],
                         resources: vec![resource.clone()],
                         names: names.clone(),
@@ -75,9 +105,18 @@ impl Rule {
         pairs
     }
 
-    pub fn allows(&self, asked: &Asked) -> bool {
+    /// Whether the rule allows what is asked. `bindings` are the RoleBindings of the cluster.
+    pub fn allows(&self, asked: &Asked, bindings: &[Value]) -> bool {
         let has = |texts: &[String], text: &str| texts.iter().any(|it| it == text);
-        (self.namespace.is_empty() || self.namespace == asked.namespace)
+        let is_there = match &self.place {
+            Place::Everywhere => true,
+            Place::Namespace(namespace) => *namespace == asked.namespace,
+            Place::BindingsTo(role) => bindings.iter().any(|binding| {
+                binding["metadata"]["namespace"] == asked.namespace
+                    && binding["roleRef"]["name"] == *role
+            }),
+        };
+        is_there
             && has(&self.groups, &asked.group)
             && has(&self.resources, &asked.resource)
             && (self.names.is_empty() || has(&self.names, &asked.name))
@@ -91,7 +130,12 @@ impl std::fmt::Display for Rule {
         let parts = parts.map(|texts| texts.join(","));
         let named = parts.iter().filter(|part| !part.is_empty());
         let named: Vec<&str> = named.map(String::as_str).collect();
-        formatter.write_str(&named.join(" "))
+        formatter.write_str(&named.join(" "))?;
+        match &self.place {
+            Place::Everywhere => Ok(()),
+            Place::Namespace(namespace) => write!(formatter, " in {namespace}"),
+            Place::BindingsTo(role) => write!(formatter, " by {role}"),
+        }
     }
 }
 

@@ -32,7 +32,7 @@ use tokio::{task::JoinHandle, time::timeout};
 use tower::service_fn;
 
 use crate::{
-    clusters::{Clusters, id, name, names},
+    clusters::{Clusters, as_account, id, name, names},
     fake::{FakeApiServer, Rule},
     least_rights,
     life::{api, until},
@@ -303,6 +303,7 @@ impl Replicator {
         let connected = hosts.clone();
         let (controller, handle) = Controller::builder(cluster)
             .consumer(side.clone())
+            .service_account("liqo-auth")
             .replicate(move |config| {
                 let host = config.cluster_url.host().unwrap_or_default().to_owned();
                 connected.lock().unwrap().push(host);
@@ -352,7 +353,7 @@ async fn authenticated_in_memory() -> Clusters {
 }
 
 async fn authenticated(rome: FakeApiServer, milan: FakeApiServer) -> Clusters {
-    let clusters = Clusters::start_on(rome, milan).await;
+    let clusters = Clusters::start_with(rome, milan, as_account).await;
     clusters.provider.invite(&id("rome")).await.unwrap();
     clusters.authenticated().await;
     clusters
