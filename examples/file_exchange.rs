@@ -129,15 +129,17 @@ impl Folder {
         Ok(step)
     }
 
+    /// The objects of the folder. Each store has entropy of its own, so that a new object
+    /// never gets the UID of an earlier one.
     fn objects(&self) -> Result<Objects, BoxError> {
-        let mut objects = Vec::new();
+        let mut objects = Objects::new(&Entropy::draw(&mut getrandom::SysRng)?);
         for entry in fs::read_dir(self.0.join("objects"))? {
             objects.extend(manifest::read(
                 &fs::read(entry?.path())?,
                 &Limits::default(),
             )?);
         }
-        Ok(objects.into_iter().collect())
+        Ok(objects)
     }
 
     fn post(&self, message: &Message) -> Result<(), BoxError> {

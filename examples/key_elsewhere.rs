@@ -114,7 +114,7 @@ fn handshake(key: SlotKey) -> Result<String, BoxError> {
     );
     let provider = provider()?;
     let (rome, milan) = (consumer.cluster_id(), provider.cluster_id());
-    let (mut at_rome, mut at_milan) = (Objects::new(), Objects::new());
+    let (mut at_rome, mut at_milan) = (Objects::new(&entropy()?), Objects::new(&entropy()?));
 
     let step = provider.invite(&at_milan.view(rome), env()?)?;
     apply(step, &mut at_milan)?;

@@ -139,7 +139,7 @@ fn at_the_proof(provider: &Provider) -> Result<(Objects, ClusterId), BoxError> {
         Arc::new(OneKey(Arc::new(key))),
     );
     let peer = consumer.cluster_id().clone();
-    let (mut objects, nowhere) = (Objects::new(), Objects::new());
+    let (mut objects, nowhere) = (Objects::new(&entropy()?), Objects::new(&entropy()?));
 
     let mut step = provider.invite(&objects.view(&peer), env()?)?;
     apply(&step, &mut objects)?;

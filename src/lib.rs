@@ -80,7 +80,7 @@
 //! let consumer = Consumer::new(config, Arc::new(OneKey(Arc::new(key))));
 //!
 //! // The objects of both clusters, in memory.
-//! let (mut at_provider, mut at_consumer) = (Objects::new(), Objects::new());
+//! let (mut at_provider, mut at_consumer) = (Objects::new(&entropy()), Objects::new(&entropy()));
 //! let apply = |objects: &mut Objects, step: &Step| step.effects.iter().try_for_each(|effect| objects.apply(effect));
 //!
 //! // The provider invites this peer. The consumer answers the nonce with a Tenant.

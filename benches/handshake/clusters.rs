@@ -61,16 +61,15 @@ impl Clusters {
                 names::CLUSTER_WIDE_ROLE,
             ),
         ];
+        let mut stored = Objects::new(&env().entropy);
+        stored.extend(roles.map(|(name, label)| role(name, label).into()));
         Self {
             provider: provider.build(),
             consumer,
             authority,
             key,
             record_key,
-            roles: roles
-                .map(|(name, label)| role(name, label).into())
-                .into_iter()
-                .collect(),
+            roles: stored,
         }
     }
 
@@ -79,7 +78,7 @@ impl Clusters {
     pub(crate) fn handshake(&self) {
         let (provider, consumer) = (&self.provider, &self.consumer);
         let (consumer_id, provider_id) = (consumer.cluster_id(), provider.cluster_id());
-        let (mut here, mut there) = (self.roles.clone(), Objects::new());
+        let (mut here, mut there) = (self.roles.clone(), Objects::new(&env().entropy));
 
         let step = provider.invite(&here.view(consumer_id), env()).unwrap();
         let nonce = carry_out(step, &mut here).unwrap();
@@ -112,7 +111,7 @@ impl Clusters {
 
     /// The provider's objects after a whole handshake. Both sides are checked.
     pub(crate) fn authenticated(&self) -> Objects {
-        let (mut here, mut there) = (self.roles.clone(), Objects::new());
+        let (mut here, mut there) = (self.roles.clone(), Objects::new(&env().entropy));
         let (consumer_id, provider_id) = (self.consumer.cluster_id(), self.provider.cluster_id());
         for _ in 0..8 {
             let step = self.provider.invite(&here.view(consumer_id), env());
@@ -144,7 +143,7 @@ impl Clusters {
 
     /// The Tenant with which the consumer answers a nonce.
     pub(crate) fn tenant(&self, nonce: &Nonce) -> Tenant {
-        let nowhere = Objects::new();
+        let nowhere = Objects::new(&env().entropy);
         let view = nowhere.view(self.provider.cluster_id());
         let consumer = self.consumer.cluster_id();
         let message = Message::new(view.peer(), consumer, nonce.clone());

@@ -212,7 +212,7 @@ fn sign(nonce: &Nonce) -> Stage {
     let nonce = nonce.clone();
     Stage::timed("sign", move |turns| {
         key.turns.store(turns, Ordering::Relaxed);
-        let nowhere = Objects::new();
+        let nowhere = Objects::new(&env().entropy);
         let message = Message::new(&provider_id(), &consumer_id(), nonce.clone());
         consumer
             .receive(&nowhere.view(&provider_id()), message, env())

@@ -159,7 +159,7 @@ impl Cluster {
             ConsumerConfig::new(name.clone()),
             Arc::new(OneKey(key.clone())),
         );
-        let (mut here, mut there) = (roles(), Objects::new());
+        let (mut here, mut there) = (roles(), Objects::new(&entropy(5)));
         let nonce = self.provider.invite(&here.view(&name), env()).unwrap();
         apply(&mut here, &nonce);
         for nonce in nonce.outbox {
@@ -271,19 +271,18 @@ fn provider(registry: Arc<NameRegistry>) -> Provider {
 }
 
 fn roles() -> Objects {
-    ROLES
-        .into_iter()
-        .map(|(name, label)| {
-            Object::from(ClusterRole {
-                metadata: Metadata {
-                    name: name.to_owned(),
-                    labels: [(names::APP_NAME_LABEL.to_owned(), label.to_owned())].into(),
-                    ..Metadata::default()
-                },
-                ..ClusterRole::default()
-            })
+    let mut objects = Objects::new(&entropy(6));
+    objects.extend(ROLES.map(|(name, label)| {
+        Object::from(ClusterRole {
+            metadata: Metadata {
+                name: name.to_owned(),
+                labels: [(names::APP_NAME_LABEL.to_owned(), label.to_owned())].into(),
+                ..Metadata::default()
+            },
+            ..ClusterRole::default()
         })
-        .collect()
+    }));
+    objects
 }
 
 fn median(times: &mut [Duration]) -> Duration {

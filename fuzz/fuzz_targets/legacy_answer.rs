@@ -53,7 +53,8 @@ fn answer(version: ProtocolVersion, home: &HomeCluster, bytes: &[u8]) -> Result<
     response.status = 200;
     response.body = bytes.into();
     let _ = home.receive_ids(&cluster, &response);
-    let mut objects: Objects = [Object::from(cluster)].into_iter().collect();
+    let mut objects = Objects::new(&env().entropy);
+    objects.insert(Object::from(cluster));
     for _ in 0..3 {
         let next = home.reconcile(&objects.view(&peer), &env())?;
         for effect in &next.step.effects {

@@ -33,7 +33,7 @@ fuzz_target!(|bytes: &[u8]| {
         let Reading::Identity(request) = foreign.read(&request) else {
             continue;
         };
-        let objects = Objects::new();
+        let objects = Objects::new(&env().entropy);
         let view = objects.view(&request.peer);
         if let Ok(answer) = foreign.handle(&view, &request, env()) {
             assert!(answer.step.effects.is_empty());

@@ -91,7 +91,7 @@ pub fn forgery(rehearsal: &Rehearsal, bytes: &[u8]) -> Option<Message> {
 fn signature(rehearsal: &Rehearsal, nonce: &Nonce) -> Bytes {
     let (provider, consumer) = (rehearsal.provider.cluster_id(), &rehearsal.consumer);
     let message = Message::new(provider, consumer.cluster_id(), nonce.clone());
-    let nothing = Objects::new();
+    let nothing = Objects::new(&env().entropy);
     let step = consumer.receive(&nothing.view(provider), message, env());
     let sent = step.into_iter().flat_map(|step| step.outbox);
     let signatures = sent.filter_map(|message| match message.body {

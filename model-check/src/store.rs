@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use liqo_auth::{
-    crypto::CertificateChain,
+    crypto::{CertificateChain, Entropy},
     machine::{Effect, Objects, Version},
     model::{Metadata, Object, ObjectRef},
 };
@@ -65,7 +65,8 @@ impl Store {
     pub fn apply_unversioned(&mut self, effect: &Effect) -> bool {
         let id = effect.id();
         // What an effect does to its object is the library's own store's to say.
-        let mut one: Objects = self.get(&id).cloned().into_iter().collect();
+        let mut one = Objects::new(&Entropy::from_bytes([0; 32]));
+        one.extend(self.get(&id).cloned());
         if one.apply(&without_version(effect)).is_err() {
             return false;
         }

@@ -151,7 +151,7 @@ impl Rehearsal {
             now: self.now,
             entropy: entropy(self.seed, self.drawn),
         };
-        let objects = Objects::new();
+        let objects = Objects::new(&entropy(self.seed, self.drawn));
         let step = self.consumer.receive(&objects.view(provider), message, env);
         let mut sent = step.ok()?.outbox.into_iter();
         sent.find_map(|message| match message.body {

@@ -186,8 +186,8 @@ impl Rehearsal {
         Ok(Self {
             provider,
             consumer,
-            at_provider: roles(),
-            at_consumer: Objects::new(),
+            at_provider: roles(seed),
+            at_consumer: Objects::new(&entropy(seed, AT_CONSUMER)),
             signer,
             consumer_key,
             #[cfg(feature = "proptest")]
@@ -207,8 +207,8 @@ impl Rehearsal {
     /// Goes back to the time before the first event, with the same clusters and keys. A
     /// rehearsal that begins again takes the same course as a new one of its seed.
     pub fn begin_again(&mut self) {
-        self.at_provider = roles();
-        self.at_consumer = Objects::new();
+        self.at_provider = roles(self.seed);
+        self.at_consumer = Objects::new(&entropy(self.seed, AT_CONSUMER));
         self.signer.begin_again();
         self.messages.clear();
         self.now = self.beginning;
@@ -449,7 +449,7 @@ fn entropy(seed: u64, number: u64) -> Entropy {
 }
 
 /// The ClusterRoles that Liqo installs at a provider.
-fn roles() -> Objects {
+fn roles(seed: u64) -> Objects {
     let roles = [
         ("liqo-remote-controlplane", names::CONTROL_PLANE_ROLE),
         (
@@ -458,7 +458,9 @@ fn roles() -> Objects {
         ),
     ];
     let roles = roles.map(|(name, label)| Object::from(cluster_role(name, label)));
-    roles.into_iter().collect()
+    let mut objects = Objects::new(&entropy(seed, AT_PROVIDER));
+    objects.extend(roles);
+    objects
 }
 
 fn cluster_role(name: &str, label_value: &str) -> ClusterRole {
@@ -472,6 +474,9 @@ fn cluster_role(name: &str, label_value: &str) -> ClusterRole {
     }
 }
 
+// The numbers of the entropies of both stores. Keys and the authority have the last four.
+const AT_PROVIDER: u64 = u64::MAX - 4;
+const AT_CONSUMER: u64 = u64::MAX - 5;
 const SLICE: &str = "mypool";
 const API_SERVER: &str = "https://172.19.0.3:6443";
 const TEN_YEARS: Duration = Duration::from_secs(10 * 365 * 86_400);

@@ -23,8 +23,9 @@ use crate::{
 /// let key = RecordKey::new([1; 32])?;
 /// let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, None);
 /// let provider = Provider::builder("cl-provider".parse()?, endpoint, key.clone()).build();
+/// let objects = Objects::new(&Entropy::from_bytes([6; 32]));
 /// let env = Env { now, entropy: Entropy::from_bytes([7; 32]) };
-/// let step = provider.invite(&Objects::new().view(&"cl-consumer".parse()?), env)?;
+/// let step = provider.invite(&objects.view(&"cl-consumer".parse()?), env)?;
 /// // … the step's effects are applied, and then:
 /// let mut chain = Chain::begin(provider.cluster_id().clone(), Some(key.clone()));
 /// let mut log: Vec<Entry> = step.events.iter().map(|event| chain.append(now, event)).collect();

@@ -75,7 +75,7 @@ use crate::{
 /// let keys = Arc::new(OneKey(Arc::new(key)));
 /// let consumer = Consumer::new(ConsumerConfig::new("cl-consumer".parse()?), keys);
 /// let provider = "cl-provider".parse()?;
-/// let mut objects = Objects::new();
+/// let mut objects = Objects::new(&Entropy::from_bytes([6; 32]));
 ///
 /// let nonce = Nonce::random(&Entropy::from_bytes([7; 32]));
 /// let env = Env { now, entropy: Entropy::from_bytes([8; 32]) };

@@ -60,7 +60,7 @@ use crate::{
 /// let consumer = Consumer::new(ConsumerConfig::new("cl-consumer".parse()?), keys);
 /// let env = || Env { now, entropy: entropy(4) };
 ///
-/// let (mut at_provider, mut at_consumer) = (Objects::new(), Objects::new());
+/// let (mut at_provider, mut at_consumer) = (Objects::new(&entropy(8)), Objects::new(&entropy(9)));
 /// let step = provider.invite(&at_provider.view(consumer.cluster_id()), env())?;
 /// step.effects.iter().try_for_each(|effect| at_provider.apply(effect))?;
 ///

@@ -6,7 +6,10 @@ use super::{
     Effect, Part, Version, View, merge_patch,
     mirror::{Store, WatchSet},
 };
-use crate::model::{ClusterId, Object, ObjectRef, Resource, Timestamp};
+use crate::{
+    crypto::Entropy,
+    model::{ClusterId, Hex, Object, ObjectRef, Resource, Timestamp},
+};
 
 /// One cluster's objects in memory: for tests, fuzzers, simulations, and tools
 /// that keep their objects elsewhere between two calls.
@@ -16,21 +19,28 @@ use crate::model::{ClusterId, Object, ObjectRef, Resource, Timestamp};
 /// part. It keeps a deleted object until its finalizers are removed. The store has
 /// no schema, no admission, no garbage collection and no clock.
 ///
+/// The UIDs follow from the store's entropy. If a program makes the store anew for each
+/// call, each store needs entropy of its own: a later object must not get the UID of a
+/// deleted one.
+///
 /// # Examples
 /// ```
-/// use liqo_auth::{machine::{Effect, Objects}, model::Namespace};
+/// use liqo_auth::{crypto::Entropy, machine::{Effect, Objects}, model::Namespace};
 ///
 /// let peer = "cl-consumer".parse()?;
-/// let mut objects = Objects::new();
+/// let entropy = Entropy::from_bytes([7; 32]); // real bytes come from a generator
+/// let mut objects = Objects::new(&entropy);
 /// let create = Effect::Create(Namespace::for_tenant(&peer).into());
 /// objects.apply(&create)?;
 /// assert!(objects.apply(&create).is_err(), "the Namespace already exists");
 /// assert_eq!(objects.iter().count(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Clone, PartialEq, derive_more::Debug)]
 pub struct Objects {
     objects: Store,
+    #[debug(skip)]
+    seed: [u8; 32],
     revision: u64,
 }
 
@@ -56,9 +66,13 @@ pub enum ApplyError {
 }
 
 impl Objects {
-    /// An empty store.
-    pub fn new() -> Self {
-        Self::default()
+    /// An empty store, whose UIDs follow from this entropy.
+    pub fn new(entropy: &Entropy) -> Self {
+        Self {
+            objects: Store::default(),
+            seed: entropy.derive("object UIDs", &[]),
+            revision: 0,
+        }
     }
 
     /// Carries out one effect.
@@ -134,7 +148,7 @@ impl Objects {
         self.revision += 1;
         let metadata = object.any_metadata_mut();
         if metadata.uid.is_empty() {
-            metadata.uid = format!("00000000-0000-4000-8000-{:012x}", self.revision);
+            metadata.uid = uid(&self.seed, self.revision);
         }
         metadata.resource_version = self.revision.to_string();
         self.objects.put(object, WatchSet::default());
@@ -207,12 +221,30 @@ fn patched(object: &Object, patch: &Value) -> Option<Object> {
     Some(released.into())
 }
 
-impl FromIterator<Object> for Objects {
-    fn from_iter<I: IntoIterator<Item = Object>>(objects: I) -> Self {
-        let mut store = Self::new();
-        for object in objects {
-            store.insert(object);
+/// A UUID of version 4 (RFC 9562, section 5.4).
+fn uid(seed: &[u8; 32], revision: u64) -> String {
+    let revision = revision.to_be_bytes();
+    let mut bytes: [u8; 16] = Entropy::from_bytes(*seed).derive("object UID", &[&revision]);
+    for (at, kept, set) in [(6, 0x0f, 0x40), (8, 0x3f, 0x80)] {
+        if let Some(byte) = bytes.get_mut(at) {
+            *byte = (*byte & kept) | set;
         }
-        store
+    }
+    let digits = Hex(&bytes).to_string();
+    let group = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
+    [
+        group(0, 8),
+        group(8, 12),
+        group(12, 16),
+        group(16, 20),
+        group(20, 32),
+    ]
+    .join("-")
+}
+
+/// Stores objects that were kept elsewhere, with their UIDs.
+impl Extend<Object> for Objects {
+    fn extend<I: IntoIterator<Item = Object>>(&mut self, objects: I) {
+        objects.into_iter().for_each(|object| self.insert(object));
     }
 }

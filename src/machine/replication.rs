@@ -12,6 +12,7 @@
 //! # Examples
 //! ```
 //! use liqo_auth::{
+//!     crypto::Entropy,
 //!     machine::{Objects, replication},
 //!     model::{Metadata, Namespace, ResourceSlice, names},
 //! };
@@ -31,9 +32,10 @@
 //!     },
 //!     ..ResourceSlice::default()
 //! };
-//! let at_consumer: Objects =
-//!     [Namespace::for_tenant(&provider).into(), slice.into()].into_iter().collect();
-//! let mut at_provider: Objects = [Namespace::for_tenant(&consumer).into()].into_iter().collect();
+//! let mut at_consumer = Objects::new(&Entropy::from_bytes([1; 32]));
+//! at_consumer.extend([Namespace::for_tenant(&provider).into(), slice.into()]);
+//! let mut at_provider = Objects::new(&Entropy::from_bytes([2; 32]));
+//! at_provider.insert(Namespace::for_tenant(&consumer).into());
 //!
 //! let step = replication::to_provider(&at_consumer.view(&provider), &at_provider.view(&consumer))?;
 //! for effect in &step.effects {

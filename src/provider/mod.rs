@@ -91,7 +91,7 @@ use crate::{
 ///     .build();
 ///
 /// let consumer = "cl-consumer".parse()?;
-/// let mut objects = Objects::new();
+/// let mut objects = Objects::new(&entropy());
 /// let status = provider.look(&objects.view(&consumer), now)?;
 /// assert!(matches!(status.phase, Phase::Uninvited));
 ///

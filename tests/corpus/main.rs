@@ -128,7 +128,7 @@ fn judge_token(case: &Value, policy: Policy) -> Result<(), Refusal> {
     let Reading::Identity(request) = foreign.read(&request) else {
         panic!("{}: unreadable", case["id"]);
     };
-    let objects = Objects::new();
+    let objects = Objects::new(&entropy());
     let answer = foreign.handle(&objects.view(&request.peer), &request, env())?;
     match answer.outcome {
         Some(outcome @ Outcome::WrongToken { .. }) => Err(outcome.error().unwrap().into()),
@@ -186,7 +186,7 @@ impl AtProvider {
         let tenant: Tenant = read(&case["tenant"])?;
         let nonce = case["nonce"].as_str().unwrap().as_bytes();
         let peer = verify::claimed_consumer(&tenant)?;
-        let mut objects = Objects::new();
+        let mut objects = Objects::new(&entropy());
         objects.insert(Namespace::for_tenant(&peer).into());
         objects.insert(
             Secret {
@@ -306,7 +306,7 @@ fn judge_identity(case: &Value, policy: Policy) -> Result<(), Refusal> {
     let consumer = Consumer::new(config, Arc::new(OneKey(Arc::new(key))));
     let provider = text(&case["providerClusterID"]).parse().unwrap();
 
-    let mut objects = Objects::new();
+    let mut objects = Objects::new(&entropy());
     for identity in [&case["stored"], &case["identity"]]
         .into_iter()
         .filter(|value| !value.is_null())

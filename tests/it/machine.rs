@@ -1,13 +1,12 @@
 //! Both sides through one trait: the same driver works for a provider and for a
 //! consumer.
 
-use liqo_auth::machine::{
-    Holder, HolderStatus, Machine, Notice, Objects, Side, Stage, Status, View,
-};
+use liqo_auth::machine::{Holder, HolderStatus, Machine, Notice, Side, Stage, Status, View};
 
 use crate::clusters::{
     exchange::{Exchange, Setup},
     pool::{self, Pool, key, replica, replica_of},
+    store,
 };
 
 #[test]
@@ -56,7 +55,7 @@ fn a_status_has_the_same_notices_as_a_step() {
     let mut setup = Setup::new();
     setup.provider_key = None;
     let mut exchange = setup.exchange();
-    exchange.at_provider = Objects::new();
+    exchange.at_provider = store::empty();
     exchange.settle();
     let roles_are_missing = |notice: &Notice| matches!(notice, Notice::NoClusterRole { .. });
     for (status, machine, view) in both(&exchange) {

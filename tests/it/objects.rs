@@ -1,15 +1,20 @@
 //! A store of objects in memory. It treats an object that is being deleted as an API
 //! server does.
 
+use std::collections::BTreeSet;
+
 use liqo_auth::{
+    crypto::Entropy,
     machine::{ApplyError, Effect, Objects, Part, Version},
     model::{Metadata, Object, ObjectRef, Secret, Timestamp},
 };
 use serde_json::{Value, json};
 
+use crate::clusters::store;
+
 #[test]
 fn a_deletion_that_waits_for_finalizers_makes_a_new_version() {
-    let mut objects: Objects = [with_finalizer()].into_iter().collect();
+    let mut objects = store::holding([with_finalizer()]);
     let before = version(&objects);
     objects.delete(&id(), Timestamp::EPOCH);
     let outdated = Effect::Delete {
@@ -27,7 +32,7 @@ fn a_deletion_that_waits_for_finalizers_makes_a_new_version() {
 
 #[test]
 fn a_replacement_does_not_end_a_deletion() {
-    let mut objects: Objects = [with_finalizer()].into_iter().collect();
+    let mut objects = store::holding([with_finalizer()]);
     objects.delete(&id(), Timestamp::EPOCH);
     let replace = |objects: &Objects, object: Object| Effect::Replace {
         object,
@@ -45,7 +50,7 @@ fn a_replacement_does_not_end_a_deletion() {
 
 #[test]
 fn a_patch_of_an_unreadable_object_changes_its_finalizers_only() {
-    let objects: Objects = [unreadable()].into_iter().collect();
+    let objects = store::holding([unreadable()]);
     let patched = |patch: Value| {
         let mut objects = objects.clone();
         let version = version(&objects);
@@ -75,6 +80,49 @@ fn a_patch_of_an_unreadable_object_changes_its_finalizers_only() {
         let refused = Err(ApplyError::Unreadable(id()));
         assert_eq!(patched(patch.clone()), refused, "{patch}");
     }
+}
+
+#[test]
+fn two_stores_give_no_object_the_same_uid() {
+    let uids: BTreeSet<String> = (0..2)
+        .flat_map(|seed| {
+            let mut objects = Objects::new(&Entropy::from_bytes([seed; 32]));
+            (0..8)
+                .map(|_| {
+                    objects.insert(with_finalizer());
+                    objects.remove(&id()).unwrap()
+                })
+                .map(|object| object.metadata().unwrap().uid.clone())
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(uids.len(), 16, "{uids:?}");
+}
+
+/// RFC 9562, section 5.4.
+#[test]
+fn a_uid_is_a_uuid_of_version_4() {
+    for seed in 0..16 {
+        let mut objects = Objects::new(&Entropy::from_bytes([seed; 32]));
+        objects.insert(with_finalizer());
+        let uid = &stored(&objects).uid;
+        let groups: Vec<&str> = uid.split('-').collect();
+        let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
+        assert_eq!(lengths, [8, 4, 4, 4, 12], "{uid}");
+        assert!(groups[2].starts_with('4'), "{uid}");
+        assert!(groups[3].starts_with(['8', '9', 'a', 'b']), "{uid}");
+        let is_hex = |digit: char| digit.is_ascii_digit() || ('a'..='f').contains(&digit);
+        assert!(groups.concat().chars().all(is_hex), "{uid}");
+    }
+}
+
+#[test]
+fn an_object_keeps_its_uid_in_another_store() {
+    let mut one = store::holding([with_finalizer()]);
+    let mut other = Objects::new(&Entropy::from_bytes([1; 32]));
+    other.extend(one.remove(&id()));
+    let uid = stored(&other).uid.clone();
+    assert_eq!(uid, stored(&store::holding([with_finalizer()])).uid);
 }
 
 fn id() -> ObjectRef {

@@ -65,7 +65,7 @@ impl<'a> Exchange<'a> {
             provider,
             consumer: Consumer::new(ConsumerConfig::new(peer), keys),
             at_provider: roles.collect(),
-            at_consumer: Objects::new(),
+            at_consumer: Objects::new(&environment().entropy),
         }
     }
 

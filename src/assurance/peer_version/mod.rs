@@ -56,6 +56,7 @@ pub struct Observation {
 /// ```
 /// use liqo_auth::{
 ///     assurance::peer_version::{self, Ability, LiqoVersion},
+///     crypto::Entropy,
 ///     machine::Objects,
 ///     model::{Metadata, Tenant, TenantSpec},
 /// };
@@ -69,7 +70,8 @@ pub struct Observation {
 ///     },
 ///     ..Tenant::default()
 /// };
-/// let objects: Objects = [tenant.into()].into_iter().collect();
+/// let mut objects = Objects::new(&Entropy::from_bytes([7; 32]));
+/// objects.insert(tenant.into());
 /// let evidence = peer_version::of_consumer(&objects.view(&"cl-a".parse()?))?;
 /// assert_eq!(evidence.to_string(), "Liqo 1.0.2 or later, or this library");
 /// assert_eq!(evidence.can(Ability::SignNonce), Some(true));

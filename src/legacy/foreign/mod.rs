@@ -81,7 +81,7 @@ use crate::{
 /// let foreign = Foreign::new(id, endpoint, RecordKey::new([1; 32])?, settings);
 ///
 /// // The token for the administrators of home clusters.
-/// let mut objects = Objects::new();
+/// let mut objects = Objects::new(&entropy());
 /// let step = foreign.token_step(objects.iter(), &Env { now, entropy: entropy() })?;
 /// for effect in &step.effects {
 ///     objects.apply(effect)?;

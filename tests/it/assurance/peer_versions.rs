@@ -3,7 +3,6 @@
 use liqo_auth::{
     assurance::peer_version::{self, Ability, Evidence},
     error::{Fault, LocalFault},
-    machine::Objects,
     model::{
         AuthParams, Identity, Kind, Metadata, Object, ObjectRef, Renew, Resource, Secret,
         ServiceAccount, Tenant, names,
@@ -11,7 +10,10 @@ use liqo_auth::{
 };
 
 use crate::{
-    clusters::exchange::{Exchange, Setup, ed25519, id},
+    clusters::{
+        exchange::{Exchange, Setup, ed25519, id},
+        store,
+    },
     recordings::{objects, recordings, vectors},
 };
 
@@ -103,12 +105,12 @@ fn liqo_1_0_and_1_1_are_recognized_by_the_request_in_a_renewal() {
     // A provider of any version may answer a Renew with a request.
     let mut asked = renew(false, b"csr");
     asked.status.auth_params = Some(AuthParams::default());
-    let objects: Objects = [asked.into()].into_iter().collect();
+    let objects = store::holding([asked.into()]);
     let evidence = peer_version::of_provider(&objects.view(&id("cl-provider"))).unwrap();
     assert_eq!(evidence.to_string(), "Liqo 1.0.0 or later, or this library");
     assert_eq!(evidence.can(Ability::RenewByRequest), None);
     // A Renew without an answer is no evidence about the provider.
-    let objects: Objects = [renew(false, b"").into()].into_iter().collect();
+    let objects = store::holding([renew(false, b"").into()]);
     let evidence = peer_version::of_provider(&objects.view(&id("cl-provider"))).unwrap();
     assert_eq!(evidence.observations, []);
     assert_eq!(evidence.to_string(), "Liqo 0.2.0 or later, or this library");
@@ -150,7 +152,7 @@ fn objects_of_the_token_protocol_are_evidence_of_an_old_version() {
         metadata: about("remote-cl-consumer", "liqo"),
         ..ServiceAccount::default()
     };
-    let at_foreign: Objects = [service_account.into()].into_iter().collect();
+    let at_foreign = store::holding([service_account.into()]);
     let evidence = peer_version::of_consumer(&at_foreign.view(&id("cl-consumer"))).unwrap();
     assert_eq!(
         evidence.to_string(),
@@ -158,7 +160,7 @@ fn objects_of_the_token_protocol_are_evidence_of_an_old_version() {
     );
     assert_eq!(evidence.can(Ability::ExchangeTokens), Some(true));
 
-    let at_foreign: Objects = [token().into()].into_iter().collect();
+    let at_foreign = store::holding([token().into()]);
     let evidence = peer_version::of_consumer(&at_foreign.view(&id("cl-consumer"))).unwrap();
     assert_eq!(
         evidence.to_string(),
@@ -175,7 +177,7 @@ fn objects_of_the_token_protocol_are_evidence_of_an_old_version() {
         metadata,
         ..Secret::default()
     };
-    let at_home: Objects = [secret.into()].into_iter().collect();
+    let at_home = store::holding([secret.into()]);
     let evidence = peer_version::of_provider(&at_home.view(&id("cl-consumer"))).unwrap();
     assert_eq!(
         evidence.observations[0].found,
@@ -192,7 +194,7 @@ fn an_unreadable_object_is_an_error_and_not_absent() {
         "metadata": { "name": "controlplane-cl-provider", "namespace": "liqo-tenant-cl-consumer" },
         "spec": 5,
     }));
-    let objects: Objects = [broken].into_iter().collect();
+    let objects = store::holding([broken]);
     let error = peer_version::of_consumer(&objects.view(&id("cl-consumer"))).unwrap_err();
     assert!(matches!(
         error.fault(),

@@ -29,6 +29,8 @@ use liqo_auth::{
 
 use super::randomness::Randomness;
 
+use crate::clusters::store;
+
 /// The provider's record key (for nonces and records), unless a test sets
 /// another one.
 pub(crate) const RECORD_KEY: [u8; 32] = [1; 32];
@@ -104,7 +106,7 @@ impl Setup {
             provider: self.provider(RecordKey::new(RECORD_KEY).unwrap()),
             consumer: self.consumer(),
             at_provider: cluster_roles(),
-            at_consumer: Objects::new(),
+            at_consumer: store::empty(),
             now: now(),
             vouched: Vec::new(),
             sent: BTreeMap::new(),
@@ -418,15 +420,14 @@ pub(crate) fn now() -> Timestamp {
 
 /// The two ClusterRoles that Liqo's chart installs for peers.
 pub(crate) fn cluster_roles() -> Objects {
-    [
+    let roles = [
         ("liqo-remote-controlplane", names::CONTROL_PLANE_ROLE),
         (
             "liqo-virtual-kubelet-remote-clusterwide",
             names::CLUSTER_WIDE_ROLE,
         ),
-    ]
-    .into_iter()
-    .map(|(name, label_value)| {
+    ];
+    store::holding(roles.map(|(name, label_value)| {
         Object::from(ClusterRole {
             metadata: Metadata {
                 name: name.to_owned(),
@@ -435,8 +436,7 @@ pub(crate) fn cluster_roles() -> Objects {
             },
             ..ClusterRole::default()
         })
-    })
-    .collect()
+    }))
 }
 
 pub(crate) fn secret_ref(namespace: &str, name: &str) -> ObjectRef {

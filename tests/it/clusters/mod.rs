@@ -6,4 +6,5 @@ pub(crate) mod iam;
 pub(crate) mod notary;
 pub(crate) mod pool;
 pub(crate) mod randomness;
+pub(crate) mod store;
 pub(crate) mod succession;

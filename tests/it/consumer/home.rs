@@ -23,7 +23,10 @@ use liqo_auth::{
     policy::Policy,
 };
 
-use crate::clusters::exchange::{API_SERVER, authority, ed25519, id, now};
+use crate::clusters::{
+    exchange::{API_SERVER, authority, ed25519, id, now},
+    store,
+};
 
 pub(crate) const NAMESPACE: &str = "liqo-tenant-cl-provider";
 pub(crate) const IDENTITY: &str = "controlplane-cl-provider";
@@ -53,7 +56,7 @@ impl Home {
     pub(crate) fn with_keys(settings: PeerSettings, keys: Arc<dyn KeyStore>) -> Self {
         Self {
             consumer: consumer(settings, keys),
-            objects: Objects::new(),
+            objects: store::empty(),
             now: now(),
             refused: Vec::new(),
             notices: Vec::new(),

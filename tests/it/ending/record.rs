@@ -2,7 +2,7 @@
 
 use liqo_auth::{
     error::{Fault, PeerMisbehaved, Rule},
-    machine::{Notice, Objects},
+    machine::Notice,
     model::{Secret, TenantCondition, names},
     provider,
 };
@@ -11,6 +11,7 @@ use super::{NAMESPACE, RECORD, SECOND, authenticated, deleted, end};
 use crate::clusters::{
     exchange::{Exchange, Setup, ed25519, nonce_secret, now, secret_ref},
     notary::{DAY, Notary, YEAR},
+    store,
 };
 
 /// While a certificate may be valid, the cluster ID belongs to its key.
@@ -26,7 +27,7 @@ fn another_key_is_refused_until_the_record_is_deleted_or_the_key_released() {
             ..Setup::new()
         };
         exchange.consumer = other.consumer();
-        exchange.at_consumer = Objects::new();
+        exchange.at_consumer = store::empty();
         exchange.sent.clear();
         exchange.invite();
         exchange.settle();
@@ -51,7 +52,7 @@ fn another_key_is_refused_until_the_record_is_deleted_or_the_key_released() {
             assert_eq!(exchange.provider_phase().name(), "Ended");
             exchange.turn_of_provider();
             assert_eq!(exchange.provider_phase().name(), "Uninvited");
-            exchange.at_consumer = Objects::new();
+            exchange.at_consumer = store::empty();
         }
         exchange.settle();
         assert_eq!(exchange.refused, []);
@@ -146,7 +147,7 @@ fn a_token_of_a_deleted_record_lifts_no_condition() {
     exchange.now = now() + 91 * DAY;
     exchange.turn_of_provider();
     assert!(exchange.at_provider.get::<Secret>("liqo", RECORD).is_none());
-    exchange.at_consumer = Objects::new();
+    exchange.at_consumer = store::empty();
     exchange.sent.clear();
     exchange.invite();
     exchange.settle();

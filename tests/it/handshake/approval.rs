@@ -14,6 +14,7 @@ use liqo_auth::{
 use crate::clusters::{
     exchange::{self, Exchange, Setup, ed25519, id},
     notary::{DAY, Notary, YEAR},
+    store,
 };
 
 #[test]
@@ -120,7 +121,7 @@ fn an_approval_is_for_one_key_one_request_and_one_tenant() {
         ..Setup::new()
     }
     .consumer();
-    exchange.at_consumer = liqo_auth::machine::Objects::new();
+    exchange.at_consumer = store::empty();
     exchange.settle();
     assert_eq!(exchange.provider_phase().name(), "NeedsApproval");
     assert_eq!(notary.signed(), 1);

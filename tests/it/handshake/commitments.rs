@@ -15,7 +15,10 @@ use liqo_auth::{
     policy::Policy,
 };
 
-use crate::clusters::exchange::{self, Exchange, Setup, ed25519};
+use crate::clusters::{
+    exchange::{self, Exchange, Setup, ed25519},
+    store,
+};
 
 #[test]
 fn the_first_proven_key_is_pinned_and_counts_as_continuity() {
@@ -140,7 +143,7 @@ fn a_malformed_commitment_is_refused_even_if_none_is_required() {
         exchange.settle();
         let mut identity = exchange.identity();
         set_commitment(&mut identity, garbage);
-        exchange.at_consumer = liqo_auth::machine::Objects::new();
+        exchange.at_consumer = store::empty();
         exchange.deliver("nonce");
         let message = MessageBody::Identity(Box::new(identity));
         let error = exchange.hand_over(message).unwrap_err();
@@ -251,7 +254,7 @@ fn a_commitment_of_another_key_is_refused() {
     let mut identity = impostor.identity();
     let honest = exchange.identity();
     identity.spec = honest.spec;
-    exchange.at_consumer = liqo_auth::machine::Objects::new();
+    exchange.at_consumer = store::empty();
     exchange.deliver("nonce");
     let message = MessageBody::Identity(Box::new(identity));
     let error = exchange.hand_over(message).unwrap_err();
@@ -280,7 +283,7 @@ fn a_changed_endpoint_is_refused_even_with_a_valid_commitment() {
     assert_eq!(error.at().field, "spec.authParams.apiServer");
 
     // A consumer without pins accepts the new endpoint.
-    exchange.at_consumer = liqo_auth::machine::Objects::new();
+    exchange.at_consumer = store::empty();
     exchange.settle();
     assert_eq!(assurance(&exchange), Assurance::Continuity);
 }
@@ -321,7 +324,7 @@ fn a_nonce_that_is_replaced_later_does_not_invalidate_the_identity() {
     assert_eq!(assurance(&exchange), Assurance::Continuity);
 
     // A consumer that has lost all its objects knows only the later nonce.
-    exchange.at_consumer = liqo_auth::machine::Objects::new();
+    exchange.at_consumer = store::empty();
     exchange.settle();
     assert_eq!(exchange.refused, []);
     assert_eq!(assurance(&exchange), Assurance::Continuity);

@@ -4,13 +4,15 @@
 use liqo_auth::{
     crypto::{Csr, Entropy, KeyError, Nonce, NonceError, PublicKey, SignatureError, Subject},
     error::{Fault, PolicyRefusal},
-    machine::Objects,
     model::{ClusterId, Metadata, Namespace, Tenant, TenantSpec},
     policy::{Limits, Policy},
     verify::{self, TenantExpectation},
 };
 
-use crate::clusters::exchange::{Setup, ed25519, id};
+use crate::clusters::{
+    exchange::{Setup, ed25519, id},
+    store,
+};
 
 fn text(length: usize) -> Vec<u8> {
     vec![b'A'; length]
@@ -86,7 +88,7 @@ fn the_name_of_a_cluster() {
     for found in [limit, limit + 1] {
         let mut exchange = Setup::new().exchange();
         let peer: ClusterId = "c".repeat(found).parse().unwrap();
-        let objects = Objects::new();
+        let objects = store::empty();
         let invited = exchange
             .provider
             .invite(&objects.view(&peer), exchange.env());
@@ -133,7 +135,7 @@ fn the_name_of_a_cluster_whose_namespace_has_another_name() {
         setup.policy = Policy::compatible();
         let exchange = setup.exchange();
         let peer: ClusterId = "c".repeat(found).parse().unwrap();
-        let mut objects = Objects::new();
+        let mut objects = store::empty();
         if let Some(name) = namespace {
             let mut existing = Namespace::for_tenant(&peer);
             existing.metadata.name = name.to_owned();

@@ -4,7 +4,7 @@ use liqo_auth::{
     Machine,
     audit::Decision,
     error::{Fault, PeerMisbehaved, PolicyRefusal, Rule},
-    machine::{Objects, Step},
+    machine::Step,
     model::{
         AuthzPolicy, ClusterRoleBinding, Metadata, Object, RbacSubject, Resource, RoleBinding,
         Tenant, TenantCondition, TenantSpec, names,
@@ -16,6 +16,7 @@ use liqo_auth::{
 use crate::clusters::{
     exchange::{Exchange, Setup, id},
     notary::{Notary, YEAR},
+    store,
 };
 
 #[test]
@@ -193,7 +194,7 @@ fn a_tolerated_peer_whose_name_is_too_long_for_a_namespace_is_refused() {
         tenant.spec.cluster_id = peer.to_string();
         let label = names::REMOTE_CLUSTER_ID_LABEL.to_owned();
         tenant.metadata.labels.insert(label, peer.to_string());
-        let objects: Objects = [Object::from(tenant)].into_iter().collect();
+        let objects = store::holding([Object::from(tenant)]);
         let step = provider.reconcile(&objects.view(&peer), exchange.env());
         let refusal = step.err().map(|error| error.fault().clone());
         let too_long = PolicyRefusal::ClusterIdTooLong { found, limit: 51 };

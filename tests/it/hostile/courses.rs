@@ -9,7 +9,7 @@ use core::time::Duration;
 use liqo_auth::{
     Machine,
     crypto::Nonce,
-    machine::{MessageBody, Objects, Step},
+    machine::{MessageBody, Step},
     model::{Object, Secret},
     policy::Policy,
 };
@@ -18,6 +18,7 @@ use proptest::prelude::*;
 use crate::clusters::{
     exchange::{Exchange, Setup, nonce_secret},
     notary::{DAY, Notary, YEAR},
+    store,
 };
 
 const NAMESPACE: &str = "liqo-tenant-cl-consumer";
@@ -154,7 +155,7 @@ impl Course {
             return;
         };
         let exchange = &mut self.exchange;
-        exchange.at_consumer = Objects::new();
+        exchange.at_consumer = store::empty();
         exchange.sent.remove("Tenant");
         // The consumer does not sign what has expired.
         if exchange.hand_over(MessageBody::Nonce(nonce)).is_ok() {

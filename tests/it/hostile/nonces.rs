@@ -9,7 +9,7 @@ use liqo_auth::{
     Machine,
     crypto::Nonce,
     error::{Error, PeerMisbehaved, Rule},
-    machine::{Effect, MessageBody, Notice, Objects, Step},
+    machine::{Effect, MessageBody, Notice, Step},
     model::{Kind, Object, ObjectRef, Secret, Tenant},
     policy::Policy,
 };
@@ -17,6 +17,7 @@ use liqo_auth::{
 use crate::clusters::{
     exchange::{Exchange, Setup, nonce_secret, secret_ref},
     notary::{DAY, Notary, YEAR},
+    store,
 };
 
 const NAMESPACE: &str = "liqo-tenant-cl-consumer";
@@ -62,7 +63,7 @@ fn a_replaced_nonce_is_used() {
     let tenant = signed_by_consumer(&mut exchange, replaced);
     assert_is_used(exchange.hand_over(tenant));
     // The nonce on offer takes the place of the planted one.
-    exchange.at_consumer = Objects::new();
+    exchange.at_consumer = store::empty();
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
 }
@@ -277,7 +278,7 @@ fn plant(exchange: &mut Exchange, text: &[u8], with_finalizer: bool) {
 
 /// The Tenant that the consumer makes for a nonce, as at a first meeting.
 fn signed_by_consumer(exchange: &mut Exchange, nonce: Nonce) -> Tenant {
-    exchange.at_consumer = Objects::new();
+    exchange.at_consumer = store::empty();
     exchange.hand_over(MessageBody::Nonce(nonce)).unwrap();
     exchange.tenant()
 }

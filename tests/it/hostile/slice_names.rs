@@ -9,7 +9,7 @@ use liqo_auth::{
     consumer::{Consumer, ConsumerConfig},
     crypto::{Answer, Entropy, OneKey, RecordKey, Subject},
     error::{Fault, PolicyRefusal},
-    machine::{Follower, Mirror, Objects, Watch},
+    machine::{Follower, Mirror, Watch},
     model::{ClusterId, Metadata, Object, ResourceSliceConditionStatus as Said, Secret, names},
     provider::NameRegistry,
 };
@@ -17,6 +17,7 @@ use liqo_auth::{
 use crate::clusters::{
     exchange::{self, Exchange, Setup, ed25519, id},
     pool::{Pool, consumer, replica},
+    store,
 };
 
 const ACCEPTED: [Option<Said>; 2] = [Some(Said::Accepted), Some(Said::Accepted)];
@@ -83,7 +84,7 @@ impl Cluster {
             Arc::new(OneKey(ed25519(9))),
         );
         exchange.at_provider = self.pool.at_provider.clone();
-        exchange.at_consumer = Objects::new();
+        exchange.at_consumer = store::empty();
         exchange.now = self.pool.now;
         exchange.settle();
         let taken = Fault::Policy(PolicyRefusal::NameTaken {

@@ -1,9 +1,6 @@
 //! The secrets of the token protocol: tokens, the home's key, and the record keys.
 
-use liqo_auth::{
-    legacy::{AuthToken, HttpRequest, Reading},
-    machine::Objects,
-};
+use liqo_auth::legacy::{AuthToken, HttpRequest, Reading};
 
 use super::{Search, print_objects};
 use crate::legacy::pair::{Pair, ask_undelivered, body, env, key, post};
@@ -64,7 +61,7 @@ fn handled(pair: &Pair, http: &HttpRequest, effects: usize, search: &mut Search)
     let Reading::Identity(request) = reading else {
         return;
     };
-    let mut objects: Objects = pair.at_foreign.iter().cloned().collect::<Objects>();
+    let mut objects = pair.at_foreign.clone();
     let view = objects.view(&request.peer);
     let reply = pair.foreign.handle(&view, &request, env()).unwrap();
     search.print_step(&Ok(reply.step.clone()));

@@ -21,6 +21,8 @@ use liqo_auth::{
 };
 use serde_json::Value;
 
+use crate::clusters::store;
+
 /// The whole conversation, under the compatible policy, because the CSR was
 /// made by openssl and the token has no seal of ours.
 #[test]
@@ -208,7 +210,7 @@ fn our_two_sides_understand_each_other() {
     for policy in [Policy::strict(), Policy::compatible()] {
         let authority = authority();
         let foreign = foreign_with(&authority, policy.clone());
-        let mut at_foreign = Objects::new();
+        let mut at_foreign = store::empty();
         let step = foreign.token_step(at_foreign.iter(), &env()).unwrap();
         apply(&mut at_foreign, &step);
         let (home, mut at_home) = home_with(policy.clone());
@@ -281,7 +283,7 @@ fn foreign_with(authority: &Authority, policy: Policy) -> Foreign {
 fn foreign() -> (Foreign, Objects) {
     let foreign = foreign_with(&authority(), Policy::compatible());
     let objects = manifest::read(&read("auth-token.yaml"), &Limits::default()).unwrap();
-    (foreign, objects.into_iter().collect())
+    (foreign, store::holding(objects))
 }
 
 fn home() -> (HomeCluster, Objects) {
@@ -305,7 +307,7 @@ fn home_with(policy: Policy) -> (HomeCluster, Objects) {
     let mut cluster = ForeignCluster::default();
     cluster.metadata.name = "foreign".into();
     cluster.spec.foreign_auth_url = "https://127.0.0.1:17443/".into();
-    (home, [Object::from(cluster)].into_iter().collect())
+    (home, store::holding([Object::from(cluster)]))
 }
 
 fn token() -> liqo_auth::legacy::AuthToken {

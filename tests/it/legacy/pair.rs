@@ -20,6 +20,8 @@ use liqo_auth::{
     provider::{AuthoritySigner, Endpoint, NameTable},
 };
 
+use crate::clusters::store;
+
 pub(crate) const FOREIGN: &str = "3114c478-173d-4344-8f01-eb21efb95aea";
 pub(crate) const HOME: &str = "cl-home";
 
@@ -44,7 +46,7 @@ impl Pair {
 
     pub(crate) fn of(settings: ForeignSettings, home_settings: HomeClusterSettings) -> Self {
         let foreign = foreign(settings);
-        let mut at_foreign = Objects::new();
+        let mut at_foreign = store::empty();
         let step = foreign.token_step(at_foreign.iter(), &env()).unwrap();
         apply(&mut at_foreign, &step);
         let mut cluster = ForeignCluster::default();
@@ -54,7 +56,7 @@ impl Pair {
             foreign,
             at_foreign,
             home: home(home_settings),
-            at_home: [Object::from(cluster)].into_iter().collect(),
+            at_home: store::holding([Object::from(cluster)]),
             statuses: Vec::new(),
         }
     }

@@ -53,7 +53,7 @@ fn the_seals_of_stored_secrets_do_not_change() {
         (
             &accounts.at_foreign,
             foreign_record,
-            "d1c9c8d90aa4af3abcb8088fa96e255def6ee7ddfb28432456bceeedf21ebb20",
+            "b0a57b6fda90cfc5cb003996f6103593e95c5784b9f2a140acc1632d34fe261a",
         ),
     ] {
         let secret = objects.get::<Secret>("liqo", &name).unwrap();

@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use liqo_auth::{
-    machine::{Mirror, Objects},
+    machine::Mirror,
     model::{ClusterId, Namespace, Object, ObjectRef, TextMap},
 };
 use proptest::prelude::*;
 
 use super::{REMOTE, complete, id, metadata, namespace, role, secret, tenant, versioned, watches};
+use crate::clusters::store;
 
 proptest! {
     /// In whatever order the events come, the mirror shows the same as a fresh
@@ -72,7 +73,7 @@ proptest! {
     /// The store in memory hides only the objects of other peers.
     #[test]
     fn a_view_of_the_store_hides_only_objects_of_other_peers(objects in prop::collection::vec(object(), 0..20)) {
-        let store: Objects = objects.into_iter().collect();
+        let store = store::holding(objects);
         for peer in PEERS.map(id) {
             let view = store.view(&peer);
             let shown: BTreeSet<ObjectRef> = view.objects().map(Object::id).collect();

@@ -21,6 +21,7 @@ use super::backends::{Backends, KINDS, Mood};
 use crate::clusters::{
     exchange::{API_SERVER, Exchange, RECORD_KEY, Setup, authority, ed25519, endpoint, id},
     pool::{NAMESPACE, key, replica, replica_of, resources},
+    store,
 };
 
 /// The source of the provider's credentials.
@@ -249,7 +250,7 @@ impl Life {
             return;
         };
         // The objects of a consumer without a record.
-        let nowhere = Objects::new();
+        let nowhere = store::empty();
         let peer = self.exchange.provider.cluster_id();
         let consumer = &self.exchange.consumer;
         let nonce = Message::new(peer, consumer.cluster_id(), nonce);

@@ -25,7 +25,10 @@ use liqo_auth::{
 };
 use serde_json::Value;
 
-use crate::clusters::exchange::{self, Exchange, FixedAnswer, RECORD_KEY, cluster_roles, id};
+use crate::clusters::{
+    exchange::{self, Exchange, FixedAnswer, RECORD_KEY, cluster_roles, id},
+    store,
+};
 
 pub(crate) const BY_HAND: &str = "by-hand";
 pub(crate) const AUTHENTICATED: &str = "exchange/1-authenticated";
@@ -167,7 +170,7 @@ impl Recording {
             provider,
             consumer,
             at_provider: if self.by_hand {
-                Objects::new()
+                store::empty()
             } else {
                 cluster_roles()
             },
@@ -362,7 +365,7 @@ pub(crate) fn dumped(folder: &str) -> Objects {
 }
 
 pub(crate) fn objects(folder: &Path) -> Objects {
-    let mut all = Objects::new();
+    let mut all = store::empty();
     let files = std::fs::read_dir(folder).unwrap();
     for file in files.map(|entry| entry.unwrap().path()) {
         for object in objects_of(&file).iter() {
@@ -376,7 +379,7 @@ pub(crate) fn objects(folder: &Path) -> Objects {
 fn objects_of(file: &Path) -> Objects {
     let text = std::fs::read(file).unwrap();
     let objects = manifest::read(&text, &Limits::default()).unwrap();
-    objects.into_iter().collect()
+    store::holding(objects)
 }
 
 pub(crate) fn vectors() -> PathBuf {

@@ -127,7 +127,7 @@ impl Cluster {
             drawn: 0,
         };
         let step = cluster.call(|provider, view, env| provider.invite(view, env));
-        let own = Objects::new();
+        let own = Objects::new(&Entropy::from_bytes([7; 32]));
         let nonce = step.outbox.into_iter().next().unwrap();
         let env = cluster.env();
         let view = own.view(cluster.provider.cluster_id());
@@ -194,7 +194,9 @@ fn cluster_roles() -> Objects {
         metadata: Metadata::labelled(label, "", [(names::APP_NAME_LABEL, label)]),
         ..ClusterRole::default()
     });
-    roles.map(Object::from).into_iter().collect()
+    let mut objects = Objects::new(&Entropy::from_bytes([6; 32]));
+    objects.extend(roles.map(Object::from));
+    objects
 }
 
 fn now() -> Timestamp {

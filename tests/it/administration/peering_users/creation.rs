@@ -7,7 +7,7 @@ use liqo_auth::{
     audit::Decision,
     crypto::{Answer, ClientKey, KeyPair, PublicKey, RecordKey, Signature, SigningKey, Subject},
     error::{ApiMisuse, Fault, LocalFault, PolicyRefusal, Precondition},
-    machine::{Effect, Objects},
+    machine::Effect,
     model::{
         Kind, Namespace, Object, ObjectRef, RbacSubject, Resource, RoleBinding, RoleRef, names,
     },
@@ -310,12 +310,7 @@ fn the_declared_interests_cover_all_objects_of_a_peering_user() {
     exchange.carry_out(true, user.step);
     let interests = exchange.provider.interests(&id("cl-consumer"));
     let matches = |object: &&Object| interests.iter().any(|interest| interest.matches(object));
-    let seen: Objects = exchange
-        .at_provider
-        .iter()
-        .filter(matches)
-        .cloned()
-        .collect();
+    let seen: Vec<&Object> = exchange.at_provider.iter().filter(matches).collect();
     let bindings = seen
         .iter()
         .filter(|object| object.id().kind == Kind::RoleBinding);

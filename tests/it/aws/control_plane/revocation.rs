@@ -15,6 +15,7 @@ use super::{authenticated, given};
 use crate::clusters::{
     exchange::{Exchange, RECORD_KEY, Setup, ed25519, id},
     iam::{Iam, awaited_revocations},
+    store,
 };
 
 const RECORD: &str = "liqo-auth-provider-cl-consumer";
@@ -159,7 +160,7 @@ fn another_consumer_key_gets_another_access_key() {
         ..Setup::new()
     }
     .consumer();
-    exchange.at_consumer = Default::default();
+    exchange.at_consumer = store::empty();
     exchange.sent.retain(|kind, _| *kind == "nonce");
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));

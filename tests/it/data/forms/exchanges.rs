@@ -10,7 +10,7 @@ use liqo_auth::{
         RequestId, Signature, SigningKey,
     },
     error::Error,
-    machine::{Awaited, Message, Objects},
+    machine::{Awaited, Message},
     model::{ClusterId, Tenant, Timestamp},
     policy::Policy,
     provider::{CsrSigner, SigningRequest},
@@ -18,7 +18,10 @@ use liqo_auth::{
 };
 
 use super::{key, nonce};
-use crate::clusters::exchange::{Setup, id, now};
+use crate::clusters::{
+    exchange::{Setup, id, now},
+    store,
+};
 
 pub(super) fn misdelivered() -> Error {
     let exchange = Setup::new().exchange();
@@ -36,7 +39,7 @@ pub(super) fn too_early() -> Error {
 
 pub(super) fn name_taken() -> Error {
     let exchange = Setup::new().exchange();
-    let objects = Objects::new();
+    let objects = store::empty();
     let view = objects.view(&id("admin"));
     exchange.provider.invite(&view, exchange.env()).unwrap_err()
 }
@@ -58,7 +61,7 @@ pub(super) fn expired_nonce() -> Error {
 
 pub(super) fn backend_error() -> Error {
     let consumer = Consumer::new(ConsumerConfig::new(id("cl-consumer")), Arc::new(Broken));
-    let objects = Objects::new();
+    let objects = store::empty();
     let view = objects.view(&id("cl-provider"));
     consumer.look(&view, now()).unwrap_err()
 }

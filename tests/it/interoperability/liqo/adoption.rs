@@ -8,14 +8,17 @@ use liqo_auth::{
     consumer::{Consumer, ConsumerConfig},
     crypto::{CaBundle, Csr, Entropy, Nonce, OneKey, RecordKey, Subject},
     error::{Fault, PeerMisbehaved},
-    machine::{MessageBody, Objects},
+    machine::MessageBody,
     model::{Bytes, Object, ObjectRef, Resource, Secret, Tenant, TenantCondition, names},
     policy::Policy,
     provider::{Endpoint, NameTable, Phase, Provider},
 };
 
 use crate::{
-    clusters::exchange::{Exchange, RECORD_KEY, authority, ed25519, id, secret_ref},
+    clusters::{
+        exchange::{Exchange, RECORD_KEY, authority, ed25519, id, secret_ref},
+        store,
+    },
     recordings::{AUTHENTICATED, RSA_AND_PROXY, Recording, recordings},
 };
 
@@ -157,7 +160,7 @@ fn another_key_that_signs_liqos_nonce_is_refused() {
         let mut two = taken_over(&liqo);
         let consumer = ConsumerConfig::new(id(liqo.consumer_id()));
         two.consumer = Consumer::new(consumer, Arc::new(OneKey(ed25519(9))));
-        two.at_consumer = Objects::new();
+        two.at_consumer = store::empty();
         two.hand_over(MessageBody::Nonce(liqo.nonce.clone()))
             .unwrap();
         let (sent, before) = (two.tenant(), two.at_provider.clone());
@@ -181,9 +184,8 @@ fn a_peer_that_liqo_has_drained_does_not_let_itself_in() {
         change_tenant(&mut two, |tenant| tenant.spec.tenant_condition = None);
         assert_not_ours(&two, liqo.name);
         let objects = two.at_provider.iter().cloned();
-        two.at_provider = objects
-            .filter(|object| !matches!(object, Object::ClusterRole(_)))
-            .collect();
+        let without_roles = objects.filter(|object| !matches!(object, Object::ClusterRole(_)));
+        two.at_provider = store::holding(without_roles);
         assert_not_ours(&two, liqo.name);
     }
 }

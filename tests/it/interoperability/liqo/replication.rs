@@ -9,6 +9,8 @@ use liqo_auth::{
     policy::Limits,
 };
 
+use crate::clusters::store;
+
 #[test]
 fn replicas_equal_those_of_liqo() {
     let mut two = Clusters::at("exchange/2-resourceslice");
@@ -219,7 +221,7 @@ fn without_history<K: Resource>(mut object: K) -> K {
 }
 
 fn read(folder: &Path) -> Objects {
-    let mut objects = Objects::new();
+    let mut objects = store::empty();
     for file in std::fs::read_dir(folder).unwrap() {
         let text = std::fs::read(file.unwrap().path()).unwrap();
         for object in manifest::read(&text, &Limits::default()).unwrap() {

@@ -18,7 +18,7 @@ use liqo_auth::{
 use serde_json::Value;
 
 use crate::{
-    clusters::exchange,
+    clusters::{exchange, store},
     recordings::{AUTHENTICATED, Recording},
 };
 
@@ -224,20 +224,16 @@ fn slice_of_liqo() -> ResourceSlice {
 
 /// Liqo's objects on the provider, of the kinds that this library handles.
 fn liqos(stage: &str) -> Objects {
-    [
+    let files = [
         "clusterrolebindings.yaml",
         "namespaces.yaml",
         "resourceslices.yaml",
         "rolebindings.yaml",
         "secrets.yaml",
         "tenants.yaml",
-    ]
-    .iter()
-    .flat_map(|file| {
-        let objects = objects_of(stage, file);
-        objects.iter().cloned().collect::<Vec<Object>>()
-    })
-    .collect()
+    ];
+    let objects = files.map(|file| objects_of(stage, file));
+    store::holding(objects.iter().flat_map(Objects::iter).cloned())
 }
 
 /// A missing file stands for an empty list.
@@ -248,10 +244,10 @@ fn objects_of(stage: &str, file: &str) -> Objects {
         .join("cluster-b")
         .join(file);
     let Ok(text) = std::fs::read(path) else {
-        return Objects::new();
+        return store::empty();
     };
     let objects = manifest::read(&text, &Limits::default()).unwrap();
-    objects.into_iter().collect()
+    store::holding(objects)
 }
 
 fn differences(liqo: &Objects, ours: &Objects) -> Vec<String> {

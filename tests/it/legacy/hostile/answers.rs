@@ -3,14 +3,16 @@
 use liqo_auth::{
     error::{Fault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
     legacy::HomeClusterSettings,
-    machine::Objects,
     model::{AuthStatus, ForeignCluster, UrlError},
 };
 use serde_json::{Value, json};
 
 use super::{asked, response};
-use crate::legacy::pair::{
-    FOREIGN, HOME, Pair, ask, body, compatible_home, home, home_settings, key, post,
+use crate::{
+    clusters::store,
+    legacy::pair::{
+        FOREIGN, HOME, Pair, ask, body, compatible_home, home, home_settings, key, post,
+    },
 };
 
 #[test]
@@ -177,7 +179,7 @@ fn tokens_are_sent_only_over_verified_tls_to_a_connectable_host() {
 #[test]
 fn a_home_without_the_token_protocol_sends_nothing() {
     let home = home(HomeClusterSettings::default());
-    let objects = Objects::new();
+    let objects = store::empty();
     let view = objects.view(&FOREIGN.parse().unwrap());
     let error = home.look(&view).unwrap_err();
     assert_eq!(

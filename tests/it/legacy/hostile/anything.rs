@@ -2,7 +2,6 @@
 
 use liqo_auth::{
     legacy::{AuthToken, HttpRequest},
-    machine::Objects,
     model::AuthStatus,
     policy::Policy,
 };
@@ -10,7 +9,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{asked, response};
-use crate::legacy::pair::{apply, ask, env, foreign, foreign_of_accounts};
+use crate::{
+    clusters::store,
+    legacy::pair::{apply, ask, env, foreign, foreign_of_accounts},
+};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
@@ -30,7 +32,7 @@ proptest! {
         ],
     ) {
         let foreign = foreign(foreign_of_accounts());
-        let mut objects = Objects::new();
+        let mut objects = store::empty();
         let step = foreign.token_step(objects.iter(), &env()).unwrap();
         apply(&mut objects, &step);
         let before = objects.clone();

@@ -4,14 +4,16 @@ use liqo_auth::{
     crypto::{CsrError, Entropy, TokenError},
     error::{Backend, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
     legacy::{AuthToken, ForeignSettings, HttpRequest, Outcome, Reading, RequestError},
-    machine::Objects,
     model::{DocumentError, ManifestError, NameError, Object, ObjectError, Secret, names},
     policy::Policy,
 };
 use serde_json::{Value, json};
 
-use crate::legacy::pair::{
-    FOREIGN, HOME, Pair, ask, body, env, foreign, foreign_settings, key, now, post,
+use crate::{
+    clusters::store,
+    legacy::pair::{
+        FOREIGN, HOME, Pair, ask, body, env, foreign, foreign_settings, key, now, post,
+    },
 };
 
 #[test]
@@ -293,7 +295,7 @@ fn a_token_that_others_stored_is_not_accepted() {
     secret.metadata.namespace = "liqo".into();
     let value = "ab".repeat(64).into_bytes();
     secret.data.insert("token".into(), value.into());
-    pair.at_foreign = [Object::from(secret)].into_iter().collect();
+    pair.at_foreign = store::holding([Object::from(secret)]);
     let error = pair
         .foreign
         .token(pair.at_foreign.iter(), now())
@@ -313,7 +315,7 @@ fn a_token_that_others_stored_is_not_accepted() {
         .unwrap()
         .clone();
     empty.data.insert("token".into(), Vec::new().into());
-    let objects: Objects = [Object::from(empty)].into_iter().collect();
+    let objects = store::holding([Object::from(empty)]);
     let error = compatible.token(objects.iter(), now()).unwrap_err();
     assert_eq!(
         error.fault(),

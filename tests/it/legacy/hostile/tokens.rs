@@ -6,14 +6,17 @@ use liqo_auth::{
     crypto::{BoxError, Entropy},
     error::{Error, Fault, LocalFault},
     legacy::{AuthToken, ForeignSettings, Outcome, Reading, Reply, TokenStore},
-    machine::{Env, Objects},
+    machine::Env,
     model::{Resource, Secret, names},
     policy::Policy,
 };
 
-use crate::legacy::pair::{
-    FOREIGN, HOME, Pair, apply, body, env, foreign, foreign_settings, home_settings, key, now,
-    post, single_use,
+use crate::{
+    clusters::store,
+    legacy::pair::{
+        FOREIGN, HOME, Pair, apply, body, env, foreign, foreign_settings, home_settings, key, now,
+        post, single_use,
+    },
 };
 
 /// Handles a request up to its answer, which is not delivered. Tokens that are made differ
@@ -223,7 +226,7 @@ fn no_token_is_made_beside_a_store() {
         token_store: Some(Arc::new(Stored(None))),
         ..foreign_settings()
     });
-    let step = foreign.token_step(Objects::new().iter(), &env()).unwrap();
+    let step = foreign.token_step(store::empty().iter(), &env()).unwrap();
     assert!(step.is_settled());
 }
 
