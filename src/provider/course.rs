@@ -1,15 +1,16 @@
 //! The course of a handshake: the present phase, and the step to the next one.
 
 use super::{
-    Phase, Status,
+    ApprovalRequest, Phase, Status,
     administration::clean_up,
     credentials::{
         CertificateSecret, CredentialRequest, CredentialState, HolderContext, Issued,
         RenewalChannel, RequestBasis, answer_renews, await_revocations, delete_unanswered,
     },
-    handshake::{hand_out, keep_on_offer, phase_without_tenant, record_proof, signed_since},
+    handshake::{Proven, end_proof, hand_out, keep_on_offer, phase_without_tenant, record_proof},
     look::Look,
     phase::NeedsCredential,
+    record::signature_digest,
     records::Plan,
     rights::{self, Granted},
     slice::{SliceTerms, Slices},
@@ -47,15 +48,21 @@ impl<'a> Look<'a> {
         };
         let slices = Slices::of(*self, terms.as_ref());
         let mut plan = self.plan();
-        let failed = match phase {
+        let mut failed = match &phase {
             Ok(phase) => plan
-                .attempt(|plan| self.advance(&phase, &slices, env, plan))
+                .attempt(|plan| self.advance(phase, &slices, env, plan))
                 .err(),
-            Err(error) => Some(error),
+            Err(error) => Some(error.clone()),
         };
+        // An approver that fails takes nothing from a peer that was let in before.
+        if let Ok(Phase::NeedsApproval(request)) = &phase {
+            let kept = plan.attempt(|plan| self.keep_in_force(request, &slices, plan));
+            failed = failed.or(kept.err());
+        }
         // These rules apply in every phase, also after an error of `advance`.
         rights::tighten(self, &mut plan);
         rights::apply_lift(self, &mut plan);
+        end_proof(self, &mut plan);
         await_revocations(self, &mut plan);
         slices.advance(&mut plan);
         self.notify(&mut plan);
@@ -119,19 +126,12 @@ impl<'a> Look<'a> {
         if tenant.metadata.uid.is_empty() {
             return Ok(Phase::NeedsUid(tenant.id()));
         }
-        if let Some(proof) = observed.proof(&verified, &tenant.metadata.uid) {
-            let phase = self.phase_with_proof(tenant, verified.clone(), &proof.nonce)?;
-            let newer = match &phase {
-                Phase::Authenticated(_) => signed_since(self, tenant, &verified),
-                _ => None,
-            };
-            return Ok(match newer {
-                Some(nonce) => Phase::NeedsProof(Box::new(verified), nonce),
-                None => phase,
-            });
-        }
-        let Some(nonce) = self.verify_handshake(tenant, &verified, usable)? else {
-            return Ok(Phase::AwaitsNames);
+        let nonce = match self.prove(tenant, &tenant.metadata.uid, &verified, usable)? {
+            Proven::Recorded(proof) => {
+                return self.phase_with_proof(tenant, verified, &proof.nonce);
+            }
+            Proven::AwaitsNames => return Ok(Phase::AwaitsNames),
+            Proven::By(nonce) => nonce,
         };
         if !observed.is_known() {
             // If Liqo itself has completed the exchange, only the record is missing.
@@ -176,6 +176,35 @@ impl<'a> Look<'a> {
         } else {
             Phase::NeedsRights(issued)
         })
+    }
+
+    /// The credential in force of a peer that was let in by an earlier proof, and whose
+    /// newer proof waits for its approval. No peer can write the bindings or the status of
+    /// the Tenant, which an end and a drain take away.
+    fn let_in_before(&self, request: &ApprovalRequest) -> Result<Option<Box<Issued>>, Error> {
+        let record = self.observed.record();
+        let (Some(tenant), Some(proof)) = (
+            self.observed.tenant,
+            record.and_then(|record| record.proof.as_ref()),
+        ) else {
+            return Ok(None);
+        };
+        let verified = request.verified();
+        let context = self.control_plane(tenant, &verified, &proof.nonce);
+        let CredentialState::InForce(credential) = context.credential_state() else {
+            return Ok(None);
+        };
+        let is_let_in = tenant.status.auth_params.is_some()
+            && rights::missing_bindings(self.observed, tenant)?.is_empty();
+        Ok(is_let_in.then(|| {
+            let granted = Granted {
+                tenant,
+                verified: &verified,
+                context: &context,
+                credential: &credential,
+            };
+            Box::new(Issued::new(&granted, proof.nonce.clone()))
+        }))
     }
 
     /// The control plane as the holder of a credential, with its request.
@@ -227,6 +256,9 @@ impl<'a> Look<'a> {
                     Some(verified.public_key.clone()),
                     verified.proxy_url.clone(),
                 )
+            }
+            Phase::NeedsApproval(request) if self.let_in_before(request)?.is_some() => {
+                (Some(request.public_key.clone()), request.proxy_url.clone())
             }
             Phase::Tolerated => (None, verify::proxy_url(tenant)?),
             _ => return Ok(None),
@@ -341,6 +373,12 @@ impl<'a> Look<'a> {
         }
         let context = self.control_plane(tenant, verified, &issued.nonce);
         let granted = issued.granted(tenant, &context);
+        // The next look recognises this signature without arithmetic.
+        plan.records.peer.change(|record| {
+            if let Some(proof) = &mut record.proof {
+                proof.signature = Some(signature_digest(tenant));
+            }
+        });
         let is_committed = self.renew_commitment(issued, plan)?;
         granted.restore_finalizer_and_commitment(plan);
         answer_renews(
@@ -354,6 +392,33 @@ impl<'a> Look<'a> {
         if is_committed && !is_renewed {
             self.send(issued.identity(None), plan);
         }
+        Ok(())
+    }
+
+    /// Maintains what a peer has by an earlier proof: its certificate, the Secret with it and
+    /// the Tenant's status, and the answers to its Renews. The Identity is not sent, since it
+    /// is the answer to the proof that waits.
+    fn keep_in_force(
+        &self,
+        request: &ApprovalRequest,
+        slices: &Slices<'_>,
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        let (Some(tenant), Some(issued)) = (self.observed.tenant, self.let_in_before(request)?)
+        else {
+            return Ok(());
+        };
+        let verified = &issued.tenant;
+        let context = self.control_plane(tenant, verified, &issued.nonce);
+        issued.granted(tenant, &context).grant(plan)?;
+        answer_renews(
+            self,
+            tenant,
+            verified,
+            &|name| slices.auth_params(name),
+            plan,
+        );
+        context.renew(&issued.credential, plan);
         Ok(())
     }
 

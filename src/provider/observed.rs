@@ -222,7 +222,8 @@ impl<'o> Observed<'o> {
         ObjectRef::new(Kind::Secret, self.namespace_name(), names::NONCE_SECRET)
     }
 
-    /// The recorded proof for exactly this key, request and Tenant.
+    /// The recorded proof for exactly this key, request and Tenant. Whether the Tenant's
+    /// signature is over the proof's nonce is not checked.
     pub(super) fn proof(&self, verified: &VerifiedTenant, tenant_uid: &str) -> Option<&Proof> {
         let record = self.record()?;
         record.proof.as_ref().filter(|proof| {

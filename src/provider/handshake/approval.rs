@@ -16,8 +16,9 @@ use crate::{
 /// policy, a ticket system or a person.
 ///
 /// The provider asks the approver until the approver decides. The decision is then
-/// recorded, and is valid for this key and request in this Tenant. A renewal needs
-/// no new decision.
+/// recorded, and is valid for this proof: for this key and request, in this Tenant, by
+/// this nonce. A renewal needs no new decision. A proof by another nonce does. Meanwhile,
+/// a peer that was let in before keeps its certificate and its rights.
 ///
 /// # Examples
 /// ```
@@ -74,6 +75,18 @@ pub struct ApprovalRequest {
     pub proxy_url: Option<ProxyUrl>,
     /// The present time.
     pub now: Timestamp,
+}
+
+impl ApprovalRequest {
+    /// The verified Tenant that makes the request.
+    pub(crate) fn verified(&self) -> VerifiedTenant {
+        VerifiedTenant {
+            cluster_id: self.peer.clone(),
+            public_key: self.public_key.clone(),
+            csr: self.csr.clone(),
+            proxy_url: self.proxy_url.clone(),
+        }
+    }
 }
 
 impl Look<'_> {

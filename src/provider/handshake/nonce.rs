@@ -5,14 +5,14 @@ use crate::{
     crypto::{Nonce, NonceError, StructuredNonce},
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
     machine::{Awaited, Env, Notice},
-    model::{Namespace, Secret, Tenant, Timestamp, names},
+    model::{Namespace, Secret, Timestamp, names},
     provider::{
         look::Look,
         phase::Phase,
         record::{Offer, Record},
         records::Plan,
     },
-    verify::{self, VerifiedTenant},
+    verify,
 };
 
 /// The reason for a new nonce.
@@ -235,21 +235,6 @@ pub(super) fn present(look: &Look<'_>) -> PresentNonce {
         }
         Some(_) => PresentNonce::Usable(nonce),
     }
-}
-
-/// The present nonce, if it is usable and the Tenant's key has signed it. Such a
-/// nonce is newer than the recorded one. The provider's commitment must cover the
-/// newer nonce, since the peer has signed it.
-pub(crate) fn signed_since(
-    look: &Look<'_>,
-    tenant: &Tenant,
-    verified: &VerifiedTenant,
-) -> Option<Nonce> {
-    let PresentNonce::Usable(nonce) = present(look) else {
-        return None;
-    };
-    let signed = verify::nonce_signature(tenant, verified, &nonce, look.policy());
-    signed.is_ok().then_some(nonce)
 }
 
 impl PresentNonce {

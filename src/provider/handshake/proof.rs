@@ -10,7 +10,7 @@ use crate::{
     model::{Resource, Tenant, names},
     provider::{
         look::Look,
-        record::{IssuedCertificate, Proof, Record, StoredCommitment, Verdict},
+        record::{IssuedCertificate, Proof, Record, StoredCommitment, Verdict, signature_digest},
         records::Plan,
     },
     verify::VerifiedTenant,
@@ -42,11 +42,8 @@ pub(crate) fn record_proof(
     let csr = verified.csr.digest();
     // The request counts as approved if no approval is required, or if Liqo has
     // issued its certificate.
+    // An earlier proof's verdict is not on this nonce.
     let is_approved = adopted.is_some() || !look.configuration.needs_approval();
-    // A new nonce does not change the verdict.
-    let recorded = observed.proof(verified, &tenant.metadata.uid);
-    let verdict = recorded.and_then(|proof| proof.verdict.clone());
-    let verdict = verdict.or_else(|| is_approved.then_some(Verdict::Approved));
     let pinned = observed.pinned_key().filter(|pinned| *pinned != key);
     let predecessor = pinned.map(PublicKey::fingerprint);
     plan.edit(tenant, |tenant| {
@@ -57,8 +54,9 @@ pub(crate) fn record_proof(
         tenant_uid: tenant.metadata.uid.clone(),
         csr,
         nonce: nonce.clone(),
+        signature: Some(signature_digest(tenant)),
         commitment,
-        verdict,
+        verdict: is_approved.then_some(Verdict::Approved),
     };
     // This certificate stays valid, also if the peer gets another one.
     let liqos_until = adopted_until(look, tenant);
@@ -92,6 +90,15 @@ pub(crate) fn record_proof(
         plan.tell_upon(id, event(Decision::KeySucceeded { predecessor }));
     }
     Ok(())
+}
+
+/// Forgets the proof of a Tenant that is gone or is being deleted. A later Tenant proves
+/// itself anew, even if a store gives it the earlier one's UID.
+pub(crate) fn end_proof(look: &Look<'_>, plan: &mut Plan<'_>) {
+    let tenant = look.observed.tenant_metadata();
+    if tenant.is_none_or(|tenant| tenant.deletion_timestamp.is_some()) {
+        plan.records.peer.change(|record| record.proof = None);
+    }
 }
 
 /// Sets the finalizer and the commitment annotation on a Tenant. Without a

@@ -1,7 +1,7 @@
 //! Verifies a Tenant: its claim, and its key's signature over a nonce of this
 //! provider.
 
-use super::{adoption, key_succession, nonce};
+use super::{adoption, key_succession, nonce, proof::end_proof};
 use crate::{
     admission::{self, tenant::Surroundings},
     crypto::{Algorithm, Fingerprint, KeyError, Nonce, PublicKey},
@@ -12,11 +12,21 @@ use crate::{
         configuration::name_taken,
         look::Look,
         principals::are_free_for,
-        record::{Record, TestedKey},
+        record::{Proof, Record, TestedKey},
         records::Plan,
     },
     verify::{self, Known, VerifiedTenant},
 };
+
+/// What a Tenant's signature proves.
+pub(crate) enum Proven<'a> {
+    /// It is over the nonce of this recorded proof.
+    Recorded(&'a Proof),
+    /// It is over this usable nonce.
+    By(Nonce),
+    /// It is over a usable nonce, and the look-up of names has not answered yet.
+    AwaitsNames,
+}
 
 impl Look<'_> {
     /// Verifies a Tenant that the peer sent, and adds it to the plan.
@@ -28,7 +38,10 @@ impl Look<'_> {
         let observed = self.observed;
         observed.check_readable()?;
         let verified = self.verify_claim(received)?;
-        if !self.verify_signature(received, &verified)? {
+        // Until it is stored, a Tenant has no UID.
+        let uid = observed.tenant.map(|stored| stored.metadata.uid.as_str());
+        let proven = self.prove(received, uid.unwrap_or_default(), &verified, None)?;
+        if let Proven::AwaitsNames = proven {
             plan.await_for(Awaited::Names);
             return Ok(());
         }
@@ -45,6 +58,7 @@ impl Look<'_> {
                 verify::without_status(received, self.peer(), observed.namespace_name());
             key_succession::copy_succession(received, &mut tenant);
             self.admit(None, &tenant)?;
+            end_proof(self, plan);
             plan.create(tenant);
             return Ok(());
         };
@@ -166,7 +180,7 @@ impl Look<'_> {
     /// nonce is neither expired nor used, and that the peer's name is free. `usable`
     /// is the present nonce, if it was checked before. Returns the nonce; `None` while
     /// the look-up of names has not answered.
-    pub(crate) fn verify_handshake(
+    fn verify_handshake(
         &self,
         tenant: &Tenant,
         verified: &VerifiedTenant,
@@ -181,26 +195,32 @@ impl Look<'_> {
         Ok(is_free.then_some(nonce))
     }
 
-    /// Verifies that the received Tenant's signature is over a nonce of this
-    /// provider: the recorded one for the same key and request, or the present one.
-    /// Returns `false` while the look-up of names has not answered.
-    fn verify_signature(
+    /// Verifies that the Tenant's signature is over the nonce of its recorded proof, or
+    /// over a usable nonce. The recorded signature itself needs no arithmetic. `uid` is the
+    /// UID of the stored Tenant, and `usable` the present nonce, if it was checked before.
+    pub(crate) fn prove(
         &self,
-        received: &Tenant,
+        tenant: &Tenant,
+        uid: &str,
         verified: &VerifiedTenant,
-    ) -> Result<bool, Error> {
-        let handshake = || {
-            let nonce = self.verify_handshake(received, verified, None)?;
-            Ok(nonce.is_some())
+        usable: Option<Nonce>,
+    ) -> Result<Proven<'_>, Error> {
+        let proof = self.observed.proof(verified, uid);
+        let recorded = proof.map(|proof| match proof.has_signature_of(tenant) {
+            true => Ok(proof),
+            // Another ECDSA signature, or a record of an earlier version.
+            false => verify::nonce_signature(tenant, verified, &proof.nonce, self.policy())
+                .map(|()| proof),
+        });
+        let mismatch = match recorded {
+            Some(Ok(proof)) => return Ok(Proven::Recorded(proof)),
+            Some(Err(mismatch)) => Some(mismatch),
+            None => None,
         };
-        let stored = self.observed.tenant;
-        let proof = stored.and_then(|stored| self.observed.proof(verified, &stored.metadata.uid));
-        let Some(proof) = proof else {
-            return handshake();
-        };
-        match verify::nonce_signature(received, verified, &proof.nonce, self.policy()) {
-            Ok(()) => Ok(true),
-            Err(mismatch) => handshake().map_err(|_: Error| mismatch),
+        match self.verify_handshake(tenant, verified, usable) {
+            Ok(Some(nonce)) => Ok(Proven::By(nonce)),
+            Ok(None) => Ok(Proven::AwaitsNames),
+            Err(error) => Err(mismatch.unwrap_or(error)),
         }
     }
 

@@ -13,7 +13,9 @@ pub(super) use aws_keys::{AccessKey, HeldKey, SliceKey};
 pub use grant::Grant;
 pub(super) use held::{HeldCredentials, SigningAttempt};
 pub(super) use issued_certificate::{IssuedCertificate, RefusedRenewal};
-pub(super) use peer::{Offer, Proof, Record, StoredCommitment, TestedKey, Verdict, name};
+pub(super) use peer::{
+    Offer, Proof, Record, StoredCommitment, TestedKey, Verdict, name, signature_digest,
+};
 pub(super) use signing_rate::{RequestDigest, SigningRate};
 pub(super) use slice::{
     Decided, NAME_PREFIX as SLICE_NAME_PREFIX, Outcome, SliceRecord, name as slice_name,

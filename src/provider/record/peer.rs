@@ -5,6 +5,7 @@
 //! peer has access.
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::{HeldCredentials, SigningRate, aws_keys::AwsKeys};
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
         record_bytes,
         sealed::{self, Opened, PROVIDER_RECORD, Seal},
     },
-    model::{Bytes, ClusterId, Secret, TenantCondition, Timestamp, sparse},
+    model::{Bytes, ClusterId, Secret, Tenant, TenantCondition, Timestamp, sparse},
 };
 
 sparse! {
@@ -64,9 +65,13 @@ pub(crate) struct Proof {
     pub(crate) csr: [u8; 32],
     #[serde(with = "record_bytes")]
     pub(crate) nonce: Nonce,
+    /// SHA-256 of the Tenant's signature over the nonce. Records of earlier versions do
+    /// not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) signature: Option<Bytes>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) commitment: Option<StoredCommitment>,
-    /// The approver's verdict on this key and request in this Tenant.
+    /// The approver's verdict on this proof: on this key, request, Tenant and nonce.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) verdict: Option<Verdict>,
 }
@@ -218,6 +223,19 @@ impl Record {
         let by_itself = self.condition == TenantCondition::Active && self.aws.is_empty();
         by_itself.then_some(last)
     }
+}
+
+impl Proof {
+    /// Whether the Tenant has the signature that was verified for this proof.
+    pub(crate) fn has_signature_of(&self, tenant: &Tenant) -> bool {
+        self.signature == Some(signature_digest(tenant))
+    }
+}
+
+/// The digest by which a proof recognises the Tenant's signature.
+pub(crate) fn signature_digest(tenant: &Tenant) -> Bytes {
+    let digest = Sha256::digest(tenant.spec.signature.as_slice());
+    Bytes::from(digest.as_slice())
 }
 
 impl Offer {

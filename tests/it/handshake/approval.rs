@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 use liqo_auth::{
     Machine,
     audit::Decision,
-    crypto::{Answer, BoxError},
+    crypto::{Answer, BoxError, Entropy},
     error::{Backend, Disposition, Fault, LocalFault, PolicyRefusal, Precondition},
-    machine::{Awaited, Step},
+    machine::{Awaited, Objects, Step},
+    model::{Object, Resource, TenantStatus},
     provider::{self, ApprovalRequest, Approver, Provider},
 };
 
@@ -85,23 +86,20 @@ fn a_denied_request_is_refused_until_it_is_approved() {
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
 }
 
-/// A new nonce does not change the request. Another key or another Tenant does.
+/// A proof by another nonce, in another Tenant or by another key needs its own approval.
 #[test]
-fn an_approval_is_for_one_key_one_request_and_one_tenant() {
+fn an_approval_is_for_one_key_one_request_one_tenant_and_one_nonce() {
     let notary = Notary::new(30 * YEAR);
     let mut exchange = waiting(&notary);
     approve(&mut exchange);
-    let step = exchange
-        .provider
-        .replace_nonce(&exchange.provider_view(), exchange.env())
-        .unwrap();
-    exchange.carry_out(true, step);
+    replace_nonce(&mut exchange);
+    exchange.settle();
+    assert_eq!(exchange.provider_phase().name(), "NeedsApproval");
+    approve(&mut exchange);
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
 
-    let id = liqo_auth::model::Resource::id(&exchange.stored_tenant());
-    exchange.at_provider.delete(&id, exchange::now());
-    exchange.turns_of_provider();
+    end(&mut exchange);
     exchange.invite();
     exchange.settle();
     assert_eq!(exchange.provider_phase().name(), "NeedsApproval");
@@ -111,11 +109,7 @@ fn an_approval_is_for_one_key_one_request_and_one_tenant() {
         .release_key(&exchange.provider_view())
         .unwrap();
     exchange.carry_out(true, step);
-    let step = exchange
-        .provider
-        .replace_nonce(&exchange.provider_view(), exchange.env())
-        .unwrap();
-    exchange.carry_out(true, step);
+    replace_nonce(&mut exchange);
     exchange.consumer = Setup {
         consumer_key: ed25519(60),
         ..Setup::new()
@@ -124,6 +118,147 @@ fn an_approval_is_for_one_key_one_request_and_one_tenant() {
     exchange.at_consumer = store::empty();
     exchange.settle();
     assert_eq!(exchange.provider_phase().name(), "NeedsApproval");
+    assert_eq!(notary.signed(), 1);
+}
+
+/// A new nonce takes nothing away: the certificate, the rights and the renewals of the
+/// approved proof go on. The answer to the new proof waits.
+#[test]
+fn a_peer_keeps_what_it_has_while_its_newer_proof_waits_for_approval() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = waiting(&notary);
+    approve(&mut exchange);
+    exchange.settle();
+    let granted = exchange.stored_tenant().status;
+    let answer = exchange.identity();
+    replace_nonce(&mut exchange);
+    exchange.settle();
+    assert_eq!(exchange.phases().0, "NeedsApproval");
+    assert_eq!(exchange.stored_tenant().status, granted);
+    assert_eq!(bindings(&exchange), 2);
+    assert_eq!(notary.signed(), 1);
+
+    exchange.now = exchange.now + 70 * DAY;
+    exchange.settle();
+    assert_eq!(exchange.phases().0, "NeedsApproval");
+    assert_eq!(notary.signed(), 2);
+    let renewed = exchange.stored_tenant().status;
+    assert_ne!(renewed, granted);
+    assert_eq!(
+        renewed.auth_params.unwrap().signed_crt.as_slice(),
+        exchange.certificate().pem()
+    );
+    assert_eq!(
+        exchange.identity(),
+        answer,
+        "the new proof has no answer yet"
+    );
+
+    // An expired certificate is not replaced without the approval.
+    exchange.now = exchange.now + YEAR;
+    exchange.settle();
+    assert_eq!(notary.signed(), 2);
+    approve(&mut exchange);
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    assert_eq!(notary.signed(), 3);
+}
+
+#[test]
+fn an_approver_that_fails_stops_no_renewal() {
+    let notary = Notary::new(30 * YEAR);
+    let approver = Arc::new(Panel::default());
+    *approver.answer.lock().unwrap() = Some(Answer::Ready(()));
+    let mut exchange = Setup::new().exchange();
+    exchange.provider = with_approver(&notary, approver.clone());
+    exchange.settle();
+    *approver.answer.lock().unwrap() = Some(Answer::Pending);
+    replace_nonce(&mut exchange);
+    exchange.settle();
+    assert_eq!(exchange.phases().0, "NeedsApproval");
+    *approver.answer.lock().unwrap() = None;
+    exchange.now = exchange.now + 300 * DAY;
+    let step = exchange.turn_of_provider();
+    assert_eq!(notary.signed(), 2);
+    let failures = step.refused.iter().map(|refused| refused.error.code());
+    assert_eq!(failures.collect::<Vec<_>>(), ["backend-failed"]);
+}
+
+#[test]
+fn a_denial_of_the_newer_proof_stops_the_next_request_and_takes_nothing_away() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = waiting(&notary);
+    approve(&mut exchange);
+    exchange.settle();
+    replace_nonce(&mut exchange);
+    exchange.settle();
+    let view = exchange.provider_view();
+    let step = exchange.provider.deny(&view, "no", exchange.now).unwrap();
+    exchange.carry_out(true, step);
+    exchange.now = exchange.now + 70 * DAY;
+    exchange.settle();
+    assert_eq!(exchange.phases().0, "Refused");
+    assert_eq!(bindings(&exchange), 2);
+    assert_eq!(notary.signed(), 1);
+}
+
+/// A store in which the second Tenant gets the UID of the first one.
+#[test]
+fn a_second_peering_of_the_same_key_waits_for_its_own_approval() {
+    for is_end_seen in [true, false] {
+        let notary = Notary::new(30 * YEAR);
+        let mut exchange = waiting(&notary);
+        approve(&mut exchange);
+        exchange.settle();
+        let first = exchange.stored_tenant();
+        if is_end_seen {
+            end(&mut exchange);
+            exchange.invite();
+        } else {
+            replace_nonce(&mut exchange);
+            exchange.at_provider.remove(&first.id()).unwrap();
+        }
+        exchange.deliver("nonce");
+        let mut second = exchange.tenant();
+        assert_eq!(second.spec.csr, first.spec.csr);
+        second.metadata.uid.clone_from(&first.metadata.uid);
+        second
+            .metadata
+            .namespace
+            .clone_from(&first.metadata.namespace);
+        exchange.at_provider.insert(second.into());
+        exchange.settle();
+        assert_eq!(exchange.phases().0, "NeedsApproval", "{is_end_seen}");
+        assert_eq!(exchange.stored_tenant().status, TenantStatus::default());
+        assert_eq!(notary.signed(), 1);
+    }
+}
+
+/// As in a program that makes its store anew from files at each call.
+#[test]
+fn a_second_peering_waits_for_its_own_approval_if_each_call_makes_the_store_anew() {
+    let notary = Notary::new(30 * YEAR);
+    let mut exchange = waiting(&notary);
+    let mut drawn = 0;
+    let mut peer = |exchange: &mut Exchange| {
+        for _ in 0..12 {
+            drawn += 1;
+            let mut anew = Objects::new(&Entropy::from_bytes([drawn; 32]));
+            anew.extend(exchange.at_provider.iter().cloned());
+            exchange.at_provider = anew;
+            exchange.deliver("nonce");
+            exchange.deliver("Tenant");
+            exchange.turn_of_provider();
+        }
+    };
+    approve(&mut exchange);
+    peer(&mut exchange);
+    let first = exchange.stored_tenant().metadata.uid;
+    end(&mut exchange);
+    exchange.invite();
+    peer(&mut exchange);
+    assert_ne!(exchange.stored_tenant().metadata.uid, first);
+    assert_eq!(exchange.phases().0, "NeedsApproval");
     assert_eq!(notary.signed(), 1);
 }
 
@@ -266,6 +401,29 @@ fn waiting(notary: &Arc<Notary>) -> Exchange {
     });
     exchange.settle();
     exchange
+}
+
+fn replace_nonce(exchange: &mut Exchange) {
+    let view = exchange.provider_view();
+    let step = exchange.provider.replace_nonce(&view, exchange.env());
+    exchange.carry_out(true, step.unwrap());
+}
+
+/// Deletes the Tenant, and lets the provider end the peering.
+fn end(exchange: &mut Exchange) {
+    let tenant = exchange.stored_tenant().id();
+    exchange.at_provider.delete(&tenant, exchange::now());
+    exchange.turns_of_provider();
+}
+
+fn bindings(exchange: &Exchange) -> usize {
+    let is_binding = |object: &&Object| {
+        matches!(
+            object,
+            Object::RoleBinding(_) | Object::ClusterRoleBinding(_)
+        )
+    };
+    exchange.at_provider.iter().filter(is_binding).count()
 }
 
 fn approve(exchange: &mut Exchange) -> Step {

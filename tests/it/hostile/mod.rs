@@ -8,6 +8,7 @@ mod large_requests;
 mod many_slices;
 mod nonces;
 mod planted_secrets;
+mod returning_tenants;
 mod signing_rate;
 mod slice_names;
 mod unreadable_slices;

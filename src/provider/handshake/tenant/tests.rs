@@ -5,12 +5,15 @@ use std::sync::Arc;
 use crate::{
     Consumer, Env, Machine, Provider,
     consumer::ConsumerConfig,
-    crypto::{Algorithm, Authority, Entropy, KeyPair, OneKey, RecordKey, TESTED_MODULI as TESTED},
-    machine::{Message, Objects, Step},
-    model::{
-        ApiServerUrl, ClusterRole, Kind, Metadata, Object, ObjectRef, Tenant, Timestamp, names,
+    crypto::{
+        Algorithm, Authority, Entropy, KeyPair, Nonce, OneKey, RecordKey, TESTED_MODULI as TESTED,
     },
-    provider::{AuthoritySigner, Endpoint, NameTable, Phase},
+    machine::{Message, MessageBody, Objects, Step},
+    model::{
+        ApiServerUrl, ClusterRole, Kind, Metadata, Object, ObjectRef, Secret, Tenant, Timestamp,
+        names,
+    },
+    provider::{AuthoritySigner, Endpoint, NameTable, Phase, record::Record},
 };
 
 #[test]
@@ -49,6 +52,55 @@ fn the_test_is_remembered_for_the_present_key_alone() {
         records.map(|text| String::from_utf8_lossy(text)).collect()
     };
     assert!(record().contains("testedKey"));
+}
+
+/// The proof of an earlier version does not name the signature.
+#[test]
+fn a_proof_without_its_signature_counts_after_a_verification_and_gets_the_signature() {
+    let mut cluster = Cluster::with_a_tenant();
+    for _ in 0..8 {
+        cluster.call(|provider, view, env| provider.reconcile(view, env));
+    }
+    let recorded = cluster.change_record(|record| {
+        record.proof.as_mut().unwrap().signature = None;
+    });
+    assert_eq!(cluster.phase(), "Authenticated");
+    cluster.call(|provider, view, env| provider.reconcile(view, env));
+    assert_eq!(cluster.change_record(|_| {}), recorded);
+
+    cluster.change_record(|record| record.proof.as_mut().unwrap().signature = None);
+    let mut tenant = cluster.tenant();
+    tenant.spec.signature = vec![1; 256].into();
+    cluster.objects.insert(tenant.into());
+    assert_eq!(cluster.refusal(), "nonce-signature-wrong");
+}
+
+/// Each ECDSA signature differs from the others.
+#[test]
+#[cfg(feature = "ecdsa")]
+fn another_signature_over_the_recorded_nonce_proves_the_same() {
+    let mut cluster = Cluster::with_a_tenant_by(Algorithm::EcdsaP256);
+    for _ in 0..8 {
+        cluster.call(|provider, view, env| provider.reconcile(view, env));
+    }
+    let before = cluster.change_record(|_| {});
+    let mut tenant = cluster.tenant();
+    let again = cluster.signed_by_consumer(before.proof.as_ref().unwrap().nonce.clone());
+    assert_ne!(again.spec.signature, tenant.spec.signature);
+    tenant.spec.signature = again.spec.signature;
+    cluster.objects.insert(tenant.into());
+    assert_eq!(cluster.phase(), "Authenticated");
+    let step = cluster.call(|provider, view, env| provider.reconcile(view, env));
+    assert_eq!(
+        step.effects.len(),
+        1,
+        "the record names the present signature"
+    );
+    assert_eq!(cluster.phase(), "Authenticated");
+    let after = cluster.change_record(|_| {});
+    assert_ne!(after, before);
+    let step = cluster.call(|provider, view, env| provider.reconcile(view, env));
+    assert!(step.is_settled());
 }
 
 /// A key that Liqo has not let in, and a key that has not signed Liqo's nonce.
@@ -104,6 +156,10 @@ impl Cluster {
 
     /// The Tenant contains a signature of the nonce on offer.
     fn with_a_tenant() -> Self {
+        Self::with_a_tenant_by(Algorithm::Rsa { bits: 2048 })
+    }
+
+    fn with_a_tenant_by(algorithm: Algorithm) -> Self {
         let authority = Authority::new("ca", now(), DAY, &Entropy::from_bytes([9; 32])).unwrap();
         let api_server: ApiServerUrl = "https://172.19.0.3:6443".parse().unwrap();
         let endpoint = Endpoint::new(api_server, Some(authority.ca_bundle()));
@@ -116,7 +172,7 @@ impl Cluster {
                 Entropy::from_bytes([8; 32]),
             )))
             .build();
-        let key = KeyPair::generate(Algorithm::Rsa { bits: 2048 }, &mut getrandom::SysRng);
+        let key = KeyPair::generate(algorithm, &mut getrandom::SysRng);
         let keys = Arc::new(OneKey(Arc::new(key.unwrap())));
         let config = ConsumerConfig::new("cl-consumer".parse().unwrap());
         let consumer = Consumer::new(config, keys);
@@ -127,14 +183,49 @@ impl Cluster {
             drawn: 0,
         };
         let step = cluster.call(|provider, view, env| provider.invite(view, env));
-        let own = Objects::new(&Entropy::from_bytes([7; 32]));
         let nonce = step.outbox.into_iter().next().unwrap();
-        let env = cluster.env();
-        let view = own.view(cluster.provider.cluster_id());
-        let step = cluster.consumer.receive(&view, nonce, env).unwrap();
-        let tenant: Message = step.outbox.into_iter().next().unwrap();
+        let tenant = cluster.answer(nonce);
         cluster.call(|provider, view, env| provider.receive(view, tenant, env));
         cluster
+    }
+
+    /// The message with which the consumer answers a nonce.
+    fn answer(&mut self, nonce: Message) -> Message {
+        let own = Objects::new(&Entropy::from_bytes([7; 32]));
+        let env = self.env();
+        let view = own.view(self.provider.cluster_id());
+        let step = self.consumer.receive(&view, nonce, env).unwrap();
+        step.outbox.into_iter().next().unwrap()
+    }
+
+    fn signed_by_consumer(&mut self, nonce: Nonce) -> Tenant {
+        let (provider, consumer) = (self.provider.cluster_id(), self.consumer.cluster_id());
+        let nonce = Message::new(provider, consumer, nonce);
+        match self.answer(nonce).body {
+            MessageBody::Tenant(tenant) => *tenant,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Changes the sealed record of the peer, and returns it.
+    fn change_record(&mut self, change: impl FnOnce(&mut Record)) -> Record {
+        let configuration = &self.provider.0;
+        let seal = configuration.seal(self.consumer.cluster_id());
+        let id = configuration.record_id(self.consumer.cluster_id());
+        let secret = self.objects.get::<Secret>(&id.namespace, &id.name).unwrap();
+        let before = Record::open(secret, &seal).unwrap().record;
+        let mut record = before.clone();
+        change(&mut record);
+        if record != before {
+            let secret = record.seal(&seal, configuration.namespace());
+            self.objects.insert(secret.into());
+        }
+        before
+    }
+
+    fn phase(&self) -> &'static str {
+        let view = self.objects.view(self.consumer.cluster_id());
+        self.provider.look(&view, now()).unwrap().phase.name()
     }
 
     fn looks_cost_no_test(&mut self, code: &str) {
