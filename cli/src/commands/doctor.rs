@@ -33,6 +33,7 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
     let mut findings = Vec::new();
     findings.extend(of_name(context, &home)?);
     findings.extend(of_endpoint(&home));
+    findings.extend(of_peers(&home)?);
     match load(&mut home) {
         Err(failure) if home.site().folder().is_some() => findings.push(Finding::new(
             failure.to_string(),
@@ -101,6 +102,17 @@ fn of_endpoint(home: &Home) -> Option<Finding> {
             format!("{} set api-server URL {}", program(), home.site().options()),
         )
     })
+}
+
+/// Settings for peers that peering users of Liqo may read.
+fn of_peers(home: &Home) -> Result<Option<Finding>> {
+    let shown = home.peers_in_config_map()?;
+    Ok(shown.map(|(config_map, secret)| {
+        Finding::new(
+            format!("{config_map} has settings for peers, and Liqo's peering users may read it"),
+            format!("Move `peers` from its settings.yaml into the settings.yaml of {secret}."),
+        )
+    }))
 }
 
 /// A key that Liqo on the other side cannot take.

@@ -3,31 +3,33 @@
 
 mod provider_access;
 mod signer;
+mod stored_settings;
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, future::ready, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use futures::{StreamExt, stream, stream::LocalBoxStream};
 use kube::{
     Api, Client,
-    api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams},
+    api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams, TypeMeta},
 };
 use liqo_auth::{
     crypto::{KeyPair, RecordKey},
-    machine::{Effect, Watch},
-    model::{ClusterId, Kind, NamespaceName, Object, ObjectRef, names},
+    machine::{Effect, Version, Watch},
+    model::{ClusterId, Kind, NamespaceName, Object, ObjectRef},
 };
 use liqo_auth_kube::{Applied, Cluster, Opened, apply, client_of, follow, get, list, resource};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 
 pub(crate) use self::provider_access::{PeeringUser, ProviderAccess};
+use self::stored_settings::{KEY, NAME, StoredSettings};
 use super::{
     Ground, Home, Use,
     kubeconfig::{Endpoint, config},
     narrowing::{is_of_peers, is_of_records, narrowed},
     overtaken,
-    settings::{OnCluster, Settings, Signer},
+    settings::{OfPeers, Settings, Signer},
     site::Connection,
     store::Store,
 };
@@ -41,7 +43,7 @@ pub(super) struct Live {
     /// What the kubeconfig says of the API server. The cluster's own settings count
     /// before it.
     found: Endpoint,
-    settings: Option<DynamicObject>,
+    settings: StoredSettings,
     /// The keys that a trial has made in memory.
     pub(super) unwritten_keys: Vec<Object>,
     watches: Vec<Watch>,
@@ -118,13 +120,16 @@ impl Live {
             found,
         } = server;
         let mut config_maps = opened.config_maps.into_iter();
-        let is_it = |it: &DynamicObject| it.metadata.name.as_deref() == Some(SETTINGS_CONFIG_MAP);
+        let is_it = |it: &DynamicObject| it.metadata.name.as_deref() == Some(NAME);
+        let mut settings = StoredSettings::none(connection.liqo_namespace());
+        settings.config_map = config_maps.find(is_it);
+        settings.secret = opened.settings;
         let live = Self {
             runtime,
             cluster: opened.cluster,
             client,
             found,
-            settings: config_maps.find(is_it),
+            settings,
             unwritten_keys: opened.unwritten_keys,
             watches: Vec::new(),
             only_peer: None,
@@ -134,7 +139,7 @@ impl Live {
             timeout: USUAL_TIMEOUT,
             liqo_namespace: connection.liqo_namespace.clone(),
         };
-        let settings = live.settings(live.settings.as_ref())?;
+        let settings = live.settings(&live.settings)?;
         Ok((live, settings))
     }
 
@@ -188,7 +193,7 @@ impl Live {
             let mut watches = self.watches.clone();
             let mut objects = Vec::new();
             if let Some(records) = first_records {
-                let namespace = self.settings_id().namespace;
+                let namespace = self.settings.config_map_id().namespace;
                 watches.retain(|watch| !is_of_records(watch, &namespace));
                 objects.extend(records);
             }
@@ -232,13 +237,16 @@ impl Live {
         outcome.map_err(failure)
     }
 
-    /// Writes the settings into the cluster's ConfigMap.
+    /// Writes the settings for peers into the cluster's Secret, and all others into its
+    /// ConfigMap. Peers that a person has written into the ConfigMap leave it.
     pub(super) fn write_settings(&mut self, settings: &Settings, before: &Settings) -> Result<()> {
-        let id = self.settings_id();
-        let mut text = OnCluster {
-            peers: settings.peers.clone(),
-            ..on_cluster(self.settings.as_ref(), &id)?
-        };
+        let said = self.settings.in_config_map()?;
+        let mut text = said.clone();
+        if settings.peers != before.peers {
+            let peers = settings.peers.clone();
+            self.write_peers(&OfPeers { peers })?;
+            text.peers.clear();
+        }
         // What follows from the kubeconfig is not written.
         if settings.api_server != before.api_server || settings.is_internal != before.is_internal {
             text.api_server = Some(settings.api_server.clone());
@@ -248,27 +256,28 @@ impl Live {
         if settings.api_server_ca != before.api_server_ca {
             text.api_server_ca.clone_from(&settings.api_server_ca);
         }
-        let text = text.write()?;
+        if text == said {
+            return Ok(());
+        }
+        let (text, id) = (text.write()?, self.settings.config_map_id());
         let api = settings_api(&self.client, &id);
-        let data = json!({ SETTINGS_KEY: *text });
+        let data = json!({ KEY: *text });
         let written = self.runtime.block_on(async {
-            match &self.settings {
+            match &self.settings.config_map {
                 Some(present) => {
                     let version = &present.metadata.resource_version;
                     let patch = json!({ "metadata": { "resourceVersion": version }, "data": data });
                     let parameters = PatchParams::default();
-                    api.patch(SETTINGS_CONFIG_MAP, &parameters, &Patch::Merge(patch))
-                        .await
+                    api.patch(NAME, &parameters, &Patch::Merge(patch)).await
                 }
                 None => {
-                    let mut made =
-                        DynamicObject::new(SETTINGS_CONFIG_MAP, &resource(Kind::ConfigMap));
+                    let mut made = DynamicObject::new(NAME, &resource(Kind::ConfigMap));
                     made.data = json!({ "data": data });
                     api.create(&PostParams::default(), &made).await
                 }
             }
         });
-        self.settings = Some(written.map_err(|error| {
+        self.settings.config_map = Some(written.map_err(|error| {
             if matches!(&error, kube::Error::Api(status) if status.is_conflict() || status.is_already_exists()) {
                 return overtaken(&id);
             }
@@ -277,14 +286,29 @@ impl Live {
         Ok(())
     }
 
-    fn settings_id(&self) -> ObjectRef {
-        let namespace = self.liqo_namespace.as_ref();
-        settings_id(namespace.map_or(names::LIQO_NAMESPACE, NamespaceName::as_str))
+    fn write_peers(&mut self, peers: &OfPeers) -> Result<()> {
+        let secret = self.settings.with_peers(peers)?;
+        let effect = match self.settings.stored_secret()? {
+            None => Effect::Create(secret.into()),
+            Some(stored) => Effect::Replace {
+                version: Version {
+                    uid: stored.metadata.uid.clone(),
+                    resource_version: stored.metadata.resource_version.clone(),
+                },
+                object: secret.into(),
+            },
+        };
+        let applied = self.runtime.block_on(apply(&self.client, &effect));
+        match applied.map_err(failure)? {
+            Applied::Written(written) => self.settings.secret = Some(*written),
+            _ => return Err(overtaken(&effect.id())),
+        }
+        Ok(())
     }
 
-    /// The settings with this ConfigMap, or without one.
-    fn settings(&self, config_map: Option<&DynamicObject>) -> Result<Settings> {
-        let said = on_cluster(config_map, &self.settings_id())?;
+    /// The settings that are stored in these objects.
+    fn settings(&self, stored: &StoredSettings) -> Result<Settings> {
+        let (said, id) = (stored.all()?, stored.config_map_id());
         // The CA belongs to the URL.
         let api_server_ca = match &said.api_server {
             Some(_) => said.api_server_ca,
@@ -293,8 +317,7 @@ impl Live {
         let signer = said.signer.unwrap_or(Signer::Kubernetes);
         if signer == Signer::Home {
             return Err(Failure::usage(format!(
-                "{}: a cluster has no signer of the kind `home`. Leave signer out, or set it to kubernetes or aws",
-                self.settings_id()
+                "{id}: a cluster has no signer of the kind `home`. Leave signer out, or set it to kubernetes or aws"
             )));
         }
         let is_internal = self.is_inside && said.api_server.is_none();
@@ -302,9 +325,8 @@ impl Live {
             Some(said) => said,
             None => self.found.api_server.parse().map_err(|error| {
                 Failure::usage(format!(
-                    "peers cannot reach the API server at {}: {error}. Set apiServer in {}",
+                    "peers cannot reach the API server at {}: {error}. Set apiServer in {id}",
                     self.found.api_server,
-                    self.settings_id()
                 ))
             })?,
         };
@@ -320,16 +342,6 @@ impl Live {
             peers: said.peers,
         })
     }
-}
-
-/// What a ConfigMap says. Without one, nothing is said.
-fn on_cluster(config_map: Option<&DynamicObject>, id: &ObjectRef) -> Result<OnCluster> {
-    let text = config_map.and_then(|settings| {
-        let text = settings.data.pointer(&format!("/data/{SETTINGS_KEY}"));
-        text.and_then(serde_json::Value::as_str)
-    });
-    OnCluster::read(text.unwrap_or("{}").as_bytes())
-        .map_err(|error| Failure::at_odds(format!("{id}, {SETTINGS_KEY}: {error:#}")))
 }
 
 /// The parts of a home that only a cluster has.
@@ -403,8 +415,27 @@ impl Home {
     /// The place of the settings, for messages.
     pub(crate) fn settings_place(&self) -> String {
         match &self.ground {
-            Ground::Cluster(live) => live.settings_id().to_string(),
+            Ground::Cluster(live) => live.settings.config_map_id().to_string(),
             Ground::Folder(_) => format!("home.yaml of {}", self.site),
+        }
+    }
+
+    /// The ConfigMap of a cluster and the Secret of the same name, if the ConfigMap names
+    /// peers. Their place is the Secret.
+    pub(crate) fn peers_in_config_map(&self) -> Result<Option<(ObjectRef, ObjectRef)>> {
+        let Ground::Cluster(live) = &self.ground else {
+            return Ok(None);
+        };
+        let stored = &live.settings;
+        let has_peers = !stored.in_config_map()?.peers.is_empty();
+        Ok(has_peers.then(|| (stored.config_map_id(), stored.secret_id())))
+    }
+
+    /// The place of the settings for peers, for messages.
+    pub(super) fn peers_place(&self) -> String {
+        match &self.ground {
+            Ground::Cluster(live) => live.settings.secret_id().to_string(),
+            Ground::Folder(_) => self.settings_place(),
         }
     }
 
@@ -422,12 +453,26 @@ impl Home {
     /// The settings of a cluster, as they are now and after each change. What cannot be read
     /// is an error, and the next change may be read again. A folder has no such stream.
     pub(crate) fn settings_over_time(&self) -> LocalBoxStream<'_, Result<Settings>> {
-        match &self.ground {
-            Ground::Cluster(live) => follow(&live.client, &live.settings_id())
-                .map(|config_map| live.settings(config_map.as_ref()))
-                .boxed_local(),
-            Ground::Folder(_) => stream::empty().boxed_local(),
-        }
+        let Ground::Cluster(live) = &self.ground else {
+            return stream::empty().boxed_local();
+        };
+        let place = &live.settings.config_map_id();
+        let config_maps = follow(&live.client, place).map(|config_map| (Some(config_map), None));
+        let secrets = follow(&live.client, &live.settings.secret_id());
+        let secrets = secrets.map(|sent| (None, Some(sent.map(secret))));
+        let mut stored = StoredSettings::none(&place.namespace);
+        let (mut has_config_map, mut has_secret) = (false, false);
+        stream::select(config_maps, secrets)
+            .filter_map(move |(config_map, secret)| {
+                has_config_map |= config_map.is_some();
+                has_secret |= secret.is_some();
+                stored.config_map = config_map.unwrap_or(stored.config_map.take());
+                stored.secret = secret.unwrap_or(stored.secret.take());
+                // One of them alone may say less than what is in force.
+                let is_whole = has_config_map && has_secret;
+                ready(is_whole.then(|| live.settings(&stored)))
+            })
+            .boxed_local()
     }
 
     /// Sets how long a command waits for a cluster's signer.
@@ -454,9 +499,15 @@ impl Home {
     }
 }
 
-/// The ConfigMap with the settings of this tool, in Liqo's namespace.
-fn settings_id(namespace: &str) -> ObjectRef {
-    ObjectRef::new(Kind::ConfigMap, namespace, SETTINGS_CONFIG_MAP)
+/// A Secret that the API server has sent, as the library reads it.
+fn secret(mut sent: DynamicObject) -> Object {
+    // The items of a list may have no kind.
+    sent.types = Some(TypeMeta {
+        api_version: "v1".to_owned(),
+        kind: Kind::Secret.to_string(),
+    });
+    let sent = serde_json::to_value(sent);
+    Object::from_value(sent.unwrap_or_default())
 }
 
 fn settings_api(client: &Client, id: &ObjectRef) -> Api<DynamicObject> {
@@ -483,7 +534,5 @@ fn failure(error: liqo_auth_kube::Error) -> Failure {
     }
 }
 
-const SETTINGS_CONFIG_MAP: &str = "liqo-auth-settings";
-const SETTINGS_KEY: &str = "settings.yaml";
 /// How long a command waits for a certificate.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(30);

@@ -118,8 +118,26 @@ pub(super) struct OnCluster {
     /// Who signs for peers, if it is not the cluster's own signer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) signer: Option<Signer>,
+    /// The settings for peers. Their place is the Secret ([`OfPeers`]).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) peers: BTreeMap<ClusterId, Peer>,
+}
+
+/// The settings for peers in a cluster's Secret. They have the form of those in a home.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct OfPeers {
+    pub(super) peers: BTreeMap<ClusterId, Peer>,
+}
+
+impl OfPeers {
+    pub(super) fn read(text: &[u8]) -> Result<Self, DocumentError> {
+        read_document(text)
+    }
+
+    pub(super) fn write(&self) -> Result<Zeroizing<String>> {
+        to_yaml(self)
+    }
 }
 
 impl OnCluster {

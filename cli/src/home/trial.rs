@@ -73,7 +73,9 @@ impl Home {
         let mut differences = Vec::new();
         if self.settings != self.written_settings {
             let (before, after) = (self.written_settings.write()?, self.settings.write()?);
+            let is_of_peers = self.settings.peers != self.written_settings.peers;
             let name = match self.is_live() {
+                true if is_of_peers => format!("{}: {}", self.site(), self.peers_place()),
                 true => format!("{}: {}", self.site(), self.settings_place()),
                 false => format!("{}/{SETTINGS_FILE}", self.site()),
             };

@@ -110,10 +110,13 @@ impl Cluster {
         let listed = Some(secrets.as_slice());
         let (cluster, unwritten_keys) =
             Self::with_keys(client, namespace, &config_maps, listed, missing).await?;
+        let mut secrets = secrets;
+        let settings = secrets.extract_if(.., |it| it.id().name == SETTINGS_SECRET);
         Ok(Opened {
             cluster,
             unwritten_keys,
             config_maps,
+            settings: settings.last(),
             records: secrets.into_iter().filter(is_record).collect(),
         })
     }
@@ -190,7 +193,12 @@ pub struct Opened {
     pub config_maps: Vec<DynamicObject>,
     /// The library's records of all peers.
     pub records: Vec<Object>,
+    /// The Secret `liqo-auth-settings`, in which a program keeps its settings for peers.
+    /// Liqo lets peering users read all ConfigMaps, and no Secret.
+    pub settings: Option<Object>,
 }
+
+const SETTINGS_SECRET: &str = "liqo-auth-settings";
 
 fn is_record(secret: &Object) -> bool {
     let unreadable = || Some(&*secret.as_unreadable()?.metadata);

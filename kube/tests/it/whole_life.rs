@@ -115,18 +115,23 @@ impl Peering {
     /// As `liqo-auth run` follows its settings.
     async fn follow_settings(&self) {
         for server in [&self.rome, &self.milan] {
-            let settings = ObjectRef::new(Kind::ConfigMap, "liqo", "liqo-auth-settings");
-            let mut settings = follow(&server.client(), &settings);
-            assert!(settings.next().await.unwrap().is_none());
-            // The watch begins when the next state is waited for.
-            let is_watched = until("the settings are watched", async || {
-                let requests = server.requests();
-                let mut requests = requests.iter();
-                requests.any(|line| line.contains("/configmaps?") && line.contains("watch=true"))
-            });
-            tokio::select! {
-                changed = settings.next() => panic!("the settings have changed: {changed:?}"),
-                () = is_watched => {}
+            for (kind, plural) in [(Kind::ConfigMap, "configmaps"), (Kind::Secret, "secrets")] {
+                let settings = ObjectRef::new(kind, "liqo", "liqo-auth-settings");
+                let mut settings = follow(&server.client(), &settings);
+                assert!(settings.next().await.unwrap().is_none());
+                // The watch begins when the next state is waited for.
+                let is_watched = until("the settings are watched", async || {
+                    let requests = server.requests();
+                    requests.iter().any(|line| {
+                        line.contains(&format!("/namespaces/liqo/{plural}?"))
+                            && line.contains("liqo-auth-settings")
+                            && line.contains("watch=true")
+                    })
+                });
+                tokio::select! {
+                    changed = settings.next() => panic!("the settings have changed: {changed:?}"),
+                    () = is_watched => {}
+                }
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Follows the settings in the cluster's ConfigMap while the controllers run: each change
-//! counts at once, and declared peers are invited.
+//! Follows the settings in the cluster's ConfigMap and Secret while the controllers run: each
+//! change counts at once, and declared peers are invited.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 

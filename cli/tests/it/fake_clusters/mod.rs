@@ -20,6 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use http::{Method, Request};
 use http_body_util::BodyExt;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
@@ -118,11 +119,35 @@ impl Cluster {
         self.server.put(config_map);
     }
 
+    /// Writes the settings for peers, and makes their Secret anew.
+    fn set_peers(&self, peers: &Value) {
+        let settings = json!({ "peers": peers });
+        let secret = json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": { "name": "liqo-auth-settings", "namespace": "liqo" },
+            "type": "Opaque",
+            "data": { "settings.yaml": STANDARD.encode(settings.to_string()) },
+        });
+        if !self.named("secrets", "liqo-auth-settings").is_empty() {
+            self.server.delete(&secret);
+        }
+        self.server.put(secret);
+    }
+
     fn declare_rome(&self) {
-        self.set(&json!({
-            "apiServer": "https://milan.example:6443",
-            "peers": { "rome": { "invite": true } },
-        }));
+        self.set_peers(&json!({ "rome": { "invite": true } }));
+    }
+
+    /// The text of the settings in the ConfigMap, and of those in the Secret.
+    fn settings(&self) -> (String, String) {
+        let text = |plural: &str| {
+            let found = self.named(plural, "liqo-auth-settings");
+            let found = found.first().map(|it| &it["data"]["settings.yaml"]);
+            found.and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        let of_peers = STANDARD.decode(text("secrets")).unwrap();
+        (text("configmaps"), String::from_utf8(of_peers).unwrap())
     }
 
     fn named(&self, plural: &str, name: &str) -> Vec<Value> {
@@ -278,8 +303,8 @@ fn a_declared_peer_whose_peering_has_ended_waits_for_a_person() {
     milan.set(&json!({
         "apiServer": "https://milan.example:6443",
         "requireApproval": true,
-        "peers": { "rome": { "invite": true }, "turin": { "invite": true } },
     }));
+    milan.set_peers(&json!({ "rome": { "invite": true }, "turin": { "invite": true } }));
     until("the next peer is invited", || milan.invites_peer("turin"));
     assert!(milan.has_record() && !milan.invites());
     folder.ok("create nonce --kubeconfig milan --remote-cluster-id rome");
@@ -288,7 +313,7 @@ fn a_declared_peer_whose_peering_has_ended_waits_for_a_person() {
     // A peer that is not declared any more is forgotten.
     milan.server.put(tenant());
     folder.ok("unauthenticate --kubeconfig milan --remote-cluster-id rome");
-    milan.set(&json!({ "apiServer": "https://milan.example:6443" }));
+    milan.set_peers(&json!({}));
     until("the record is gone", || !milan.has_record());
     // Declared anew, it is a new peer.
     milan.declare_rome();
@@ -303,7 +328,6 @@ fn a_slow_api_server_holds_up_neither_settings_nor_the_stop() {
     let running = Running::start(&folder);
     milan.delay.is_slow.store(true, Ordering::Relaxed);
     let before = milan.writes().len();
-    // The ConfigMap is deleted and made anew: this is one change or two.
     let changes = || folder.read("log").matches("have changed").count();
     milan.declare_rome();
     until("the settings count", || changes() > 0);
@@ -371,13 +395,7 @@ fn the_settings_of_a_cluster_keep_the_ca_of_a_new_url() {
     let milan = Cluster::start(&folder, "milan");
     folder.ok("create nonce --kubeconfig milan --remote-cluster-id rome");
     make_ca(&folder);
-    let settings = || {
-        let config_map = milan.named("configmaps", "liqo-auth-settings").remove(0);
-        config_map["data"]["settings.yaml"]
-            .as_str()
-            .unwrap()
-            .to_owned()
-    };
+    let settings = || milan.settings().0;
     folder.ok("set api-server https://new.example:6443 --ca ca.crt --kubeconfig milan");
     let said = settings();
     assert!(
@@ -395,11 +413,100 @@ fn the_settings_of_a_cluster_keep_the_ca_of_a_new_url() {
     }));
     milan.server.put(signed_nonce("turin"));
     folder.ok(&format!("{renewal} turin"));
-    let said = settings();
+    let (said, of_peers) = milan.settings();
     assert!(
-        said.contains("renewal: byHand") && said.contains("apiServerCA: "),
+        said.contains("apiServerCA: ") && !said.contains("turin"),
         "{said}"
     );
+    assert_eq!(of_peers, "peers:\n  turin:\n    renewal: byHand\n");
     folder.ok("set ca --default --kubeconfig milan");
     assert!(!settings().contains("apiServerCA"));
+}
+
+/// Liqo lets its peering users read each ConfigMap of its namespace. What they find there
+/// names no other peer.
+#[test]
+fn the_settings_for_peers_are_in_a_secret() {
+    let folder = Folder::new();
+    let milan = Cluster::start(&folder, "milan");
+    milan.server.put(json!({
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": { "name": "liqo-tenant-turin" },
+    }));
+    milan.server.put(signed_nonce("turin"));
+    folder.ok("create nonce --kubeconfig milan --remote-cluster-id rome");
+    assert_eq!(folder.run("doctor --kubeconfig milan").code, 0);
+
+    // An earlier version of the tool, or a person, has written them into the ConfigMap. They
+    // count, and `doctor` says where they belong.
+    milan.set(&json!({
+        "apiServer": "https://milan.example:6443",
+        "peers": {
+            "venice": { "tolerateNoHandshake": true },
+            "turin": { "proxyURL": "http://10.70.0.2:8118" },
+        },
+    }));
+    let doctor = folder.run("doctor --kubeconfig milan");
+    assert_eq!(doctor.code, 4, "{doctor:?}");
+    let finding = "ConfigMap liqo/liqo-auth-settings has settings for peers";
+    assert!(doctor.out.contains(finding), "{doctor:?}");
+    assert!(
+        doctor.out.contains("Secret liqo/liqo-auth-settings"),
+        "{doctor:?}"
+    );
+
+    // The next command that changes one of them moves all of them.
+    let renewal = "set renewal by-hand --kubeconfig milan --remote-cluster-id turin";
+    folder.ok(&format!("{renewal} --dry-run"));
+    assert_eq!(milan.settings().1, "");
+    folder.ok(renewal);
+    let (own, of_peers) = milan.settings();
+    assert_eq!(own, "apiServer: https://milan.example:6443\n");
+    let expected = [
+        "peers:",
+        "  turin:",
+        "    proxyURL: http://10.70.0.2:8118",
+        "    renewal: byHand",
+        "  venice:",
+        "    tolerateNoHandshake: true",
+        "",
+    ];
+    assert_eq!(of_peers, expected.join("\n"));
+    assert_eq!(folder.run("doctor --kubeconfig milan").code, 0);
+
+    // Of a peer in both, the Secret counts.
+    milan.set(&json!({
+        "apiServer": "https://milan.example:6443",
+        "peers": { "turin": { "renewal": "byConsumer" } },
+    }));
+    folder.ok("set renewal by-hand --kubeconfig milan --remote-cluster-id turin");
+    assert_eq!(milan.settings().1, of_peers);
+}
+
+/// Neither object alone says what is in force.
+#[test]
+fn the_controllers_follow_the_settings_for_peers() {
+    let folder = Folder::new();
+    let milan = Cluster::start(&folder, "milan");
+    let running = Running::start(&folder);
+    milan.declare_rome();
+    until("rome is invited", || milan.invites());
+    // What cannot be read changes nothing, and the log says where it is.
+    milan.set_peers(&json!({ "turin": { "invites": true } }));
+    until("the log names the Secret", || {
+        let log = folder.read("log");
+        log.contains("Secret liqo/liqo-auth-settings") && log.contains("invites")
+    });
+    assert!(!milan.invites_peer("turin"));
+    // A ConfigMap with peers counts as before.
+    milan.set(&json!({
+        "apiServer": "https://milan.example:6443",
+        "peers": { "venice": { "invite": true } },
+    }));
+    milan.set_peers(&json!({ "turin": { "invite": true } }));
+    until("both are invited", || {
+        milan.invites_peer("turin") && milan.invites_peer("venice")
+    });
+    running.stop();
 }

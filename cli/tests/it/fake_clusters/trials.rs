@@ -27,7 +27,7 @@ fn a_trial_on_two_clusters_writes_nothing() {
         "+++ the cluster of --kubeconfig rome: Secret liqo/authentication-keys\n",
         "+++ the cluster of --kubeconfig milan: Secret liqo/authentication-keys\n",
         "+++ the cluster of --kubeconfig milan: Secret liqo/liqo-auth-record-key\n",
-        "+++ the cluster of --kubeconfig rome: ConfigMap liqo/liqo-auth-settings\n",
+        "+++ the cluster of --kubeconfig rome: Secret liqo/liqo-auth-settings\n",
         "+++ the cluster of --kubeconfig milan: Tenant liqo-tenant-rome/rome\n",
         "+++ the cluster of --kubeconfig rome: Secret liqo-tenant-milan/liqo-signed-nonce\n",
     ] {
