@@ -17,8 +17,8 @@ impl Provider {
     /// [`uncordon_slice`](Self::uncordon_slice), even if the peer removes the
     /// annotation or creates the slice again.
     ///
-    /// `liqoctl cordon resourceslice` sets only the annotation. The provider
-    /// neither removes nor restores such an annotation.
+    /// `liqoctl cordon resourceslice` sets only the annotation. The next look records it,
+    /// so that it holds as if this call had set it.
     ///
     /// # Errors
     /// [`Precondition::NoSlice`] if the peer has no slice of that name; as
@@ -28,12 +28,16 @@ impl Provider {
             let annotations = &mut slice.metadata.annotations;
             annotations.insert(names::CORDON_ANNOTATION.into(), names::TRUE.into());
         };
-        let record = |record: &mut SliceRecord| record.cordoned = true;
+        let record = |record: &mut SliceRecord, _: Option<&ResourceSlice>| {
+            record.cordoned = true;
+            record.lifting = false;
+        };
         self.change_slice(view, slice, Decision::SliceCordoned, record, cordon)
     }
 
-    /// Lifts the cordon of one slice: removes the annotation and the recorded
-    /// cordon.
+    /// Lifts the cordon of one slice: removes the recorded cordon and the annotation.
+    /// Nothing else lifts it: the provider sets an annotation that somebody else removes
+    /// again.
     ///
     /// # Errors
     /// As [`cordon_slice`](Self::cordon_slice).
@@ -41,7 +45,14 @@ impl Provider {
         let uncordon = |slice: &mut ResourceSlice| {
             slice.metadata.annotations.remove(names::CORDON_ANNOTATION);
         };
-        let record = |record: &mut SliceRecord| record.cordoned = false;
+        // A look between both changes, or after a crash, removes the annotation.
+        let record = |record: &mut SliceRecord, slice: Option<&ResourceSlice>| {
+            record.cordoned = false;
+            record.lifting |= slice.is_some_and(|slice| {
+                let annotations = &slice.metadata.annotations;
+                annotations.contains_key(names::CORDON_ANNOTATION)
+            });
+        };
         self.change_slice(view, slice, Decision::SliceUncordoned, record, uncordon)
     }
 
@@ -51,7 +62,7 @@ impl Provider {
     /// # Errors
     /// As [`cordon_slice`](Self::cordon_slice).
     pub fn reconsider_slice(&self, view: &View<'_>, slice: &str) -> Result<Step, Error> {
-        let record = |record: &mut SliceRecord| record.decided = None;
+        let record = |record: &mut SliceRecord, _: Option<&ResourceSlice>| record.decided = None;
         self.change_slice(view, slice, Decision::ResourcesReconsidered, record, |_| {})
     }
 
@@ -61,7 +72,7 @@ impl Provider {
         view: &View<'_>,
         name: &str,
         decision: Decision,
-        on_record: impl FnOnce(&mut SliceRecord),
+        on_record: impl FnOnce(&mut SliceRecord, Option<&ResourceSlice>),
         on_slice: impl FnOnce(&mut ResourceSlice),
     ) -> Result<Step, Error> {
         let observed = self.observe(view)?;
@@ -80,11 +91,12 @@ impl Provider {
         let mut plan = look.plan();
         let event = Event::new(view.peer(), decision).about(id.clone());
         if record.is_some() {
-            plan.records.slice(name).change(on_record);
+            let working = plan.records.slice(name);
+            working.change(|record| on_record(record, object));
         } else {
             // An empty record is not created.
             let mut made = SliceRecord::of(name);
-            on_record(&mut made);
+            on_record(&mut made, object);
             if made != SliceRecord::of(name) {
                 plan.records.slice(name).make(|| made);
             }

@@ -44,8 +44,11 @@ sparse! {
     /// When the last certificate of a slice with this name expires, in seconds since
     /// the Unix epoch. Until then, the name is taken.
     certificates_until: Option<i64>,
-    /// Whether this side's administrator cordoned the slice.
+    /// Whether this side cordoned the slice: by a call, or by the annotation.
     pub(crate) cordoned: bool,
+    /// Whether the cordon is lifted, and the annotation may still be on the replica. It is
+    /// then no new cordon.
+    pub(crate) lifting: bool,
     /// Whether the slice was denied because its peer is drained.
     pub(crate) drained: bool,
 }
@@ -182,7 +185,7 @@ impl SliceRecord {
     }
 
     /// The record of a slice that is gone: the name, the time until which the name
-    /// is taken, and the administrator's cordon.
+    /// is taken, and the cordon.
     pub(crate) fn tombstone(&self) -> Self {
         let until = self.unused_from();
         Self {

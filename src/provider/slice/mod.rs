@@ -12,6 +12,7 @@
 //! the peer's tenant namespace. The provider writes the slice's status from its
 //! record.
 
+mod cordon;
 mod leaving;
 mod phase;
 mod policy;

@@ -248,6 +248,7 @@ impl<'a> SliceLook<'a> {
         if !self.has_tenant() || self.object.metadata.namespace != self.certificate.namespace {
             return;
         }
+        self.follow_cordon(plan);
         let is_the_peers = matches!(phase, SlicePhase::Refused(error) if is_the_peers(error));
         let is_named_well = !matches!(phase, SlicePhase::Refused(_)) || self.check_names().is_ok();
         if is_named_well && !matches!(phase, SlicePhase::Ending | SlicePhase::Drained) {
@@ -313,6 +314,19 @@ impl<'a> SliceLook<'a> {
         if self.record.is_some_and(|record| record.cordoned) {
             annotations.insert(names::CORDON_ANNOTATION.to_owned(), names::TRUE.to_owned());
         }
+    }
+
+    /// Whether the slice has a record, or may get one that its peer causes.
+    pub(super) fn may_have_record(&self) -> bool {
+        let observed = self.look.observed;
+        let is_below_limit =
+            || observed.slice_records.len() < self.look.policy().limits.slice_records;
+        self.record.is_some()
+            || (observed.is_known()
+                && self.broken.is_none()
+                && !self.is_surplus
+                && is_below_limit()
+                && self.check_names().is_ok())
     }
 
     fn check_names(&self) -> Result<(), Error> {

@@ -9,7 +9,7 @@ use liqo_auth::{
     error::{Fault, Precondition},
     machine::{Effect, Notice},
     model::{
-        Kind, Object, ObjectRef, ResourceSliceConditionStatus as Said,
+        Kind, Object, ObjectRef, ResourceSlice, ResourceSliceConditionStatus as Said,
         ResourceSliceConditionType as About, TenantCondition, names,
     },
 };
@@ -346,6 +346,84 @@ fn the_administrator_can_change_each_condition_to_each_other_one() {
     assert_eq!(error.fault(), &Fault::Precondition(Precondition::NoTenant));
 }
 
+/// `liqoctl cordon resourceslice` sets the annotation alone. The peer may remove it.
+#[test]
+fn a_cordon_that_a_look_has_seen_is_recorded() {
+    let annotate = |pool: &mut Pool, value: &str| {
+        pool.edit("mypool", |slice| {
+            let annotations = &mut slice.metadata.annotations;
+            annotations.insert(names::CORDON_ANNOTATION.into(), value.into());
+        });
+    };
+    let shown = |pool: &Pool| {
+        let annotations = &pool.slice("mypool").unwrap().metadata.annotations;
+        annotations.get(names::CORDON_ANNOTATION).cloned()
+    };
+    for value in ["true", "", "yes"] {
+        let mut pool = Pool::new();
+        pool.bring(replica("mypool")).settle();
+        annotate(&mut pool, value);
+        pool.events.clear();
+        pool.settle();
+        let decisions: Vec<_> = pool.events.iter().map(|event| &event.decision).collect();
+        assert_eq!(decisions, [&Decision::SliceCordoned]);
+        pool.edit("mypool", |slice| slice.metadata.annotations.clear())
+            .settle();
+        assert_eq!(shown(&pool).as_deref(), Some("true"));
+        pool.administer(|provider, objects, _| {
+            provider.uncordon_slice(&objects.view(&consumer()), "mypool")
+        });
+        pool.settle();
+        assert_eq!(shown(&pool), None);
+    }
+    for value in ["false", "False", "0"] {
+        let mut pool = Pool::new();
+        pool.bring(replica("mypool")).settle();
+        annotate(&mut pool, value);
+        assert_eq!(pool.reconcile().effects, Vec::<Effect>::new(), "{value}");
+    }
+    // Before the slice has a request on record.
+    let mut pool = Pool::new();
+    let mut waiting = replica("mypool");
+    waiting.spec.csr = Vec::new().into();
+    pool.bring(waiting);
+    annotate(&mut pool, "true");
+    pool.settle();
+    pool.edit("mypool", |slice| {
+        *slice = ResourceSlice {
+            metadata: slice.metadata.clone(),
+            ..replica("mypool")
+        }
+    });
+    pool.edit("mypool", |slice| slice.metadata.annotations.clear())
+        .settle();
+    assert_eq!(shown(&pool).as_deref(), Some("true"));
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+}
+
+/// A controller looks between the two changes of the call, or the program crashes there.
+#[test]
+fn a_lifted_cordon_stays_lifted_if_a_look_comes_between() {
+    for effects in 0..2 {
+        let mut pool = Pool::new();
+        pool.bring(replica("mypool")).settle();
+        pool.administer(|provider, objects, _| {
+            provider.cordon_slice(&objects.view(&consumer()), "mypool")
+        });
+        pool.settle();
+        let view = pool.at_provider.view(&consumer());
+        let step = pool.provider.uncordon_slice(&view, "mypool").unwrap();
+        assert_eq!(step.effects.len(), 2);
+        for effect in step.effects.iter().take(effects) {
+            pool.at_provider.apply(effect).unwrap();
+        }
+        pool.settle();
+        let annotations = &pool.slice("mypool").unwrap().metadata.annotations;
+        let is_cordoned = annotations.get(names::CORDON_ANNOTATION).is_some();
+        assert_eq!(is_cordoned, effects == 0, "after {effects} effects");
+    }
+}
+
 #[test]
 fn a_single_slice_stays_cordoned_until_the_administrator_lifts_it() {
     let mut pool = Pool::new();
@@ -388,8 +466,7 @@ fn a_single_slice_stays_cordoned_until_the_administrator_lifts_it() {
     let last = &pool.events.last().unwrap().decision;
     assert_eq!(last, &Decision::SliceUncordoned);
 
-    // A slice can be cordoned before there is a record of it. A cordon that
-    // liqoctl set is left alone.
+    // A slice can be cordoned before there is a record of it.
     pool.bring(replica("third"));
     pool.administer(|provider, objects, _| {
         provider.cordon_slice(&objects.view(&consumer()), "third")
@@ -401,11 +478,6 @@ fn a_single_slice_stays_cordoned_until_the_administrator_lifts_it() {
     let annotations = &pool.slice("third").unwrap().metadata.annotations;
     let cordoned = annotations.get(names::CORDON_ANNOTATION);
     assert_eq!(cordoned.map(String::as_str), Some("true"));
-    pool.edit("other", |slice| {
-        let annotations = &mut slice.metadata.annotations;
-        annotations.insert(names::CORDON_ANNOTATION.into(), "true".into());
-    });
-    assert_eq!(pool.reconcile().effects, Vec::<Effect>::new());
     assert_eq!(pool.signer.different(), 4);
 
     // No record of the slices stays after the last of their certificates.
