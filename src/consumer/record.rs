@@ -53,6 +53,9 @@ sparse! {
     pub(super) slices: BTreeMap<String, Received>,
     /// The names of the resource slices that this side requested.
     pub(super) requested: BTreeSet<String>,
+    /// Whether the requested slices get a VirtualNode, by the slices' names. Requests of
+    /// earlier versions are not among them.
+    pub(super) virtual_nodes: BTreeMap<String, bool>,
     /// The side that renews, if the provider's answers have shown this side.
     pub(super) renewed_by: Option<RenewedBy>,
     /// The succession in the form of the Tenant's annotation: the predecessor's

@@ -56,8 +56,8 @@ pub use principals::{Claimant, NameRegistry, NameRequest, NameTable, PrincipalNa
 pub(crate) use principals::{NotSet, are_free_for, is_well_known};
 pub use record::Grant;
 pub use slice::{
-    LiqoClasses, NeedsSliceCredential, ResourceSlicePolicy, SettledSlice, SliceDecision,
-    SlicePhase, SliceRequest, SliceStatus,
+    LiqoClasses, NeedsSliceCredential, RecordedSlice, ResourceSlicePolicy, SettledSlice,
+    SliceDecision, SlicePhase, SliceRequest, SliceStatus,
 };
 
 use self::{configuration::Configuration, look::Look, observed::Observed, records::Plan};

@@ -264,7 +264,8 @@ impl ControllerBuilder {
     }
 
     /// Makes the objects that Liqo's offloading needs from accepted slices: a VirtualNode
-    /// at the consumer, and a Quota at the provider, with this enforcement of its limits.
+    /// at the consumer, and a Quota at the provider, with this enforcement of its limits. A
+    /// Quota follows the provider's records, and a VirtualNode what the consumer has verified.
     /// Liqo makes them itself while its own authentication module runs. Without this call,
     /// the controller makes none.
     ///

@@ -19,7 +19,9 @@ use super::{
 use crate::{
     Error,
     error::{in_time, succeeds_in_time, with_sources},
-    offloading::{Affected, Listing, MadeChange, MadeKind, Offloading, Wanted, follow, wanted},
+    offloading::{
+        Affected, Listing, MadeChange, MadeKind, Offloading, Wanted, follow, quotas, virtual_nodes,
+    },
 };
 
 /// The result of making one object.
@@ -78,11 +80,16 @@ impl Shared {
         reports: &mut Reports,
     ) -> Option<Duration> {
         let offloading = self.offloading.as_ref()?;
-        let wanted = {
-            let mirror = self.mirror();
-            let view = mirror.view(peer).ok()?;
-            wanted(&view, &offloading.kinds, offloading.enforcement)
-        };
+        let mut wanted = Vec::new();
+        for of_side in self.wanted(offloading, peer) {
+            match of_side {
+                Ok(objects) => wanted.extend(objects),
+                // The side's look reports the same, and is tried again.
+                Err(error) => {
+                    reports.insert(with_sources(&error), FAILED);
+                }
+            }
+        }
         let mut retry = None;
         for object in &wanted {
             let kind = object.id().kind;
@@ -112,6 +119,25 @@ impl Shared {
         retry
     }
 
+    /// What is wanted for the slices of a peer. If one side fails, the other side's objects
+    /// are wanted nevertheless.
+    fn wanted(&self, offloading: &Offloading, peer: &ClusterId) -> Vec<Result<Vec<Wanted>, Error>> {
+        let sides = self.sides();
+        let mirror = self.mirror();
+        let Ok(view) = mirror.view(peer) else {
+            return Vec::new();
+        };
+        let of_provider = sides
+            .provider
+            .iter()
+            .map(|provider| Ok(quotas(provider, &view, offloading.enforcement)?));
+        let of_consumer = sides
+            .consumer
+            .iter()
+            .map(|consumer| Ok(virtual_nodes(consumer, &view, self.clock.now()?)?));
+        of_provider.chain(of_consumer).collect()
+    }
+
     /// Makes one object as it is wanted, unless the API server has it already.
     async fn make(&self, offloading: &Offloading, wanted: &Wanted) -> Result<Outcome, Error> {
         let id = wanted.id();
@@ -126,6 +152,9 @@ impl Shared {
             known => known,
         };
         let present = present.as_ref();
+        if present.is_none() && !wanted.is_made() {
+            return Ok(Outcome::Done);
+        }
         if present.is_some_and(|present| present.metadata.deletion_timestamp.is_some()) {
             // It is made anew when it is gone. The watch tells when, if it shows the object.
             return Ok(match is_watched {

@@ -152,7 +152,12 @@ impl Shared {
                 (order.call)(&view, self.clock.env()?)?
             };
             match self.carry_out(peer, &step).await? {
-                Carried::Overtaken(id) => overtaken = Some(id),
+                Carried::Overtaken(id) => {
+                    overtaken = Some(id);
+                    // The records are written before the objects that a peer may write. What
+                    // follows from them does not wait for a peer that writes all the time.
+                    self.offload(peer, &mut Reports::new()).await;
+                }
                 Carried::Shown | Carried::Unshown => return Ok(step),
             }
         }

@@ -1,8 +1,10 @@
 //! The objects that Liqo makes from accepted resource slices while its authentication
 //! module runs: a VirtualNode at the consumer, and a Quota at the provider.
 //!
-//! [`wanted`] names them for one peer, and [`Wanted::object`] gives their content. Both
-//! are pure. [`Known`] holds the objects that the API server has.
+//! [`quotas`] and [`virtual_nodes`] name them for one peer, and [`Wanted::object`] gives their
+//! content. All are pure. What may be made is the word of this side's records and of what it
+//! has verified, since a peer may write the slices and the Secrets of its tenant namespace.
+//! [`Known`] holds the objects that the API server has.
 
 mod kind;
 mod known;
@@ -15,9 +17,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{DynamicObject, TypeMeta};
 use liqo_auth::{
+    Consumer, Provider,
+    error::Error as LibraryError,
     machine::View,
     model::{
-        self, Resource, ResourceSlice, ResourceSliceConditionStatus, ResourceSliceConditionType,
+        self, ResourceSlice, ResourceSliceConditionStatus, ResourceSliceConditionType, Timestamp,
     },
 };
 use serde_json::{Map, Value};
@@ -67,27 +71,31 @@ pub(crate) enum Wanted {
     Quota(WantedQuota),
 }
 
-/// The objects that are wanted for the slices of one peer: of the kinds that this cluster
-/// makes.
-pub(crate) fn wanted(
+/// The Quotas for the slices that a peer has requested from this cluster.
+///
+/// # Errors
+/// The peer's record cannot be read.
+pub(crate) fn quotas(
+    provider: &Provider,
     view: &View<'_>,
-    kinds: &[MadeKind],
     enforcement: LimitsEnforcement,
-) -> Vec<Wanted> {
-    let slices = view.objects().filter_map(ResourceSlice::from_object);
-    let stays = |slice: &&ResourceSlice| slice.metadata.deletion_timestamp.is_none();
-    let mut wanted = Vec::new();
-    for slice in slices.filter(stays) {
-        if kinds.contains(&MadeKind::VirtualNode) {
-            let node = WantedVirtualNode::of(view, slice);
-            wanted.extend(node.map(Wanted::VirtualNode));
-        }
-        if kinds.contains(&MadeKind::Quota) {
-            let quota = WantedQuota::of(view.peer(), slice, enforcement);
-            wanted.extend(quota.map(Wanted::Quota));
-        }
-    }
-    wanted
+) -> Result<Vec<Wanted>, LibraryError> {
+    let slices = provider.recorded_slices(view)?.into_iter();
+    let quotas = slices.map(|slice| WantedQuota::of(view.peer(), slice, enforcement));
+    Ok(quotas.map(Wanted::Quota).collect())
+}
+
+/// The VirtualNodes for the slices that this cluster has requested from a provider.
+///
+/// # Errors
+/// As [`Consumer::look`].
+pub(crate) fn virtual_nodes(
+    consumer: &Consumer,
+    view: &View<'_>,
+    now: Timestamp,
+) -> Result<Vec<Wanted>, LibraryError> {
+    let nodes = WantedVirtualNode::all(consumer, view, now)?.into_iter();
+    Ok(nodes.map(Wanted::VirtualNode).collect())
 }
 
 impl Wanted {
@@ -95,6 +103,14 @@ impl Wanted {
         match self {
             Self::VirtualNode(node) => node.id(),
             Self::Quota(quota) => quota.id(),
+        }
+    }
+
+    /// Whether the object is made if it is missing. Otherwise only a present one is changed.
+    pub(crate) const fn is_made(&self) -> bool {
+        match self {
+            Self::VirtualNode(_) => true,
+            Self::Quota(quota) => quota.is_granted(),
         }
     }
 
@@ -110,7 +126,7 @@ impl Wanted {
             Self::VirtualNode(node) => node.set(&mut object),
             Self::Quota(quota) => quota.set(&mut object),
         }
-        let controlled = set_controller(&mut object, self.slice());
+        let controlled = set_controller(&mut object, &self.owner());
         controlled.map_err(|controller| Error::Controlled {
             object: id.to_string(),
             controller,
@@ -118,10 +134,10 @@ impl Wanted {
         Ok(object)
     }
 
-    fn slice(&self) -> &ResourceSlice {
+    fn owner(&self) -> model::OwnerReference {
         match self {
-            Self::VirtualNode(node) => node.slice(),
-            Self::Quota(quota) => quota.slice(),
+            Self::VirtualNode(node) => node.owner(),
+            Self::Quota(quota) => quota.owner(),
         }
     }
 }
@@ -135,8 +151,10 @@ fn is_accepted(slice: &ResourceSlice, part: ResourceSliceConditionType) -> bool 
 /// Makes the slice the object's controller, as controller-runtime's
 /// `SetControllerReference` does. If the object has another controller, the result is that
 /// controller's kind and name.
-fn set_controller(object: &mut DynamicObject, slice: &ResourceSlice) -> Result<(), String> {
-    let wanted = model::OwnerReference::controller(slice);
+fn set_controller(
+    object: &mut DynamicObject,
+    wanted: &model::OwnerReference,
+) -> Result<(), String> {
     let owners = object.metadata.owner_references.get_or_insert_default();
     let group = |version: &str| version.split('/').next().map(str::to_owned);
     let own_group = group(&wanted.api_version);

@@ -5,12 +5,12 @@
 use kube::api::DynamicObject;
 use liqo_auth::{
     crypto::Subject,
-    machine::replication,
-    model::{ClusterId, ResourceSlice, ResourceSliceConditionType, names},
+    model::{ClusterId, Metadata, OwnerReference, ResourceSlice},
+    provider::RecordedSlice,
 };
 use serde_json::{Map, Value, to_value};
 
-use super::{MadeKind, MadeRef, change_spec, is_accepted};
+use super::{MadeKind, MadeRef, change_spec};
 
 /// How strictly Liqo's webhook enforces a Quota on the pods that a consumer offloads.
 /// Source: Liqo `offloadingv1beta1.LimitsEnforcement`.
@@ -38,41 +38,49 @@ impl LimitsEnforcement {
 
 #[derive(Debug, Clone)]
 pub(crate) struct WantedQuota {
-    slice: Box<ResourceSlice>,
+    slice: Box<RecordedSlice>,
     user: String,
     enforcement: LimitsEnforcement,
 }
 
 impl WantedQuota {
-    /// The Quota that Liqo makes from this slice, if it makes one: the slice is a replica
-    /// from that consumer, and its resources are accepted.
+    /// The Quota that Liqo makes from this slice. Without a grant on record, a Quota that
+    /// is there only follows the cordon.
     pub(super) fn of(
         consumer: &ClusterId,
-        slice: &ResourceSlice,
+        slice: RecordedSlice,
         enforcement: LimitsEnforcement,
-    ) -> Option<Self> {
-        let is_replica = replication::is_replica_of(&slice.metadata, consumer)
-            && slice.spec.consumer_cluster_id.as_deref() == Some(consumer.as_str());
-        let is_ready = is_accepted(slice, ResourceSliceConditionType::Resources);
-        (is_replica && is_ready).then(|| Self {
-            slice: Box::new(slice.clone()),
-            user: Subject::resource_slice(&slice.metadata.name, consumer)
+    ) -> Self {
+        Self {
+            user: Subject::resource_slice(&slice.slice.name, consumer)
                 .common_name()
                 .to_owned(),
+            slice: Box::new(slice),
             enforcement,
-        })
+        }
+    }
+
+    pub(super) const fn is_granted(&self) -> bool {
+        self.slice.grant.is_some()
     }
 
     pub(super) fn id(&self) -> MadeRef {
         MadeRef {
             kind: MadeKind::Quota,
-            namespace: self.slice.metadata.namespace.clone(),
+            namespace: self.slice.slice.namespace.clone(),
             name: self.user.clone(),
         }
     }
 
-    pub(super) fn slice(&self) -> &ResourceSlice {
-        &self.slice
+    pub(super) fn owner(&self) -> OwnerReference {
+        OwnerReference::controller(&ResourceSlice {
+            metadata: Metadata {
+                name: self.slice.slice.name.clone(),
+                uid: self.slice.uid.clone(),
+                ..Metadata::default()
+            },
+            ..ResourceSlice::default()
+        })
     }
 
     /// Sets what Liqo sets.
@@ -81,26 +89,17 @@ impl WantedQuota {
     }
 
     fn set_spec(&self, spec: &mut Map<String, Value>) {
-        spec.insert("user".to_owned(), self.user.clone().into());
-        let enforcement = self.enforcement.as_str().into();
-        spec.insert("limitsEnforcement".to_owned(), enforcement);
-        let resources = to_value(&self.slice.status.resources).unwrap_or_default();
-        spec.insert("resources".to_owned(), resources);
-        if is_cordoned(&self.slice) {
+        if let Some(grant) = &self.slice.grant {
+            spec.insert("user".to_owned(), self.user.clone().into());
+            let enforcement = self.enforcement.as_str().into();
+            spec.insert("limitsEnforcement".to_owned(), enforcement);
+            let resources = to_value(&grant.resources).unwrap_or_default();
+            spec.insert("resources".to_owned(), resources);
+        }
+        if self.slice.cordoned {
             spec.insert("cordoned".to_owned(), true.into());
         } else {
             spec.remove("cordoned");
         }
     }
-}
-
-/// Whether an annotation cordons the slice or its tenant. The provider's side sets both
-/// from its records, so that a peer cannot remove them for good.
-fn is_cordoned(slice: &ResourceSlice) -> bool {
-    let annotations = &slice.metadata.annotations;
-    let both = [names::CORDON_ANNOTATION, names::CORDON_TENANT_ANNOTATION];
-    both.iter().any(|annotation| {
-        let value = annotations.get(*annotation);
-        value.is_some_and(|value| !["false", "False", "0"].contains(&value.as_str()))
-    })
 }

@@ -1,67 +1,151 @@
 //! The expected objects are those of Liqo 1.2.0 for the same slices: its
 //! `VirtualNodeCreatorReconciler` and `QuotaCreatorReconciler`, before Liqo's webhook.
 
-use liqo_auth::model::Object;
+mod peering;
+
+use liqo_auth::{
+    consumer::SliceOptions,
+    model::{Kind, TenantCondition},
+    provider::SliceDecision,
+};
 use serde_json::json;
 
+use self::peering::Peering;
 use super::*;
 use crate::watching::Change;
 
 #[test]
 fn an_accepted_slice_gets_the_virtual_node_that_liqo_makes() {
-    assert_eq!(made(&at_rome(), "milan"), [virtual_node()]);
+    let peering = Peering::with_slice();
+    assert_eq!(made(&peering.at_rome()), [virtual_node(&peering)]);
 }
 
 #[test]
 fn a_slice_that_grants_nothing_gets_a_virtual_node_without_offers() {
-    let mut objects = at_rome();
-    let conditions = objects[0]["status"]["conditions"].take();
-    objects[0]["status"] = json!({ "conditions": conditions });
-    let mut expected = virtual_node();
+    let mut peering = Peering::with_slice();
+    peering.edit_slice_at_rome(|slice| {
+        let conditions = slice["status"]["conditions"].take();
+        slice["status"] = json!({ "conditions": conditions });
+    });
+    let mut expected = virtual_node(&peering);
     expected["spec"] = json!({
         "clusterID": "milan",
         "labels": { "liqo.io/remote-cluster-id": "milan" },
-        "kubeconfigSecretRef": { "name": "kubeconfig-resourceslice-mypool" },
+        "kubeconfigSecretRef": { "name": KUBECONFIG },
         "resourceQuota": {},
     });
-    assert_eq!(made(&objects, "milan"), [expected]);
+    assert_eq!(made(&peering.at_rome()), [expected]);
 }
 
 #[test]
 fn a_slice_that_is_not_ready_gets_no_virtual_node() {
-    let changes: [fn(&mut [Value; 3]); 15] = [
-        |[slice, ..]| slice["status"]["conditions"][0]["status"] = json!("Denied"),
-        |[slice, ..]| slice["status"]["conditions"][1]["status"] = json!("Denied"),
-        |[slice, ..]| slice["status"]["conditions"] = json!([]),
-        |[slice, ..]| slice["metadata"]["annotations"] = json!({}),
-        |[slice, ..]| slice["metadata"]["annotations"][CREATE] = json!(""),
-        |[slice, ..]| slice["metadata"]["annotations"][CREATE] = json!("False"),
-        |[slice, ..]| slice["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"),
-        |[slice, ..]| slice["metadata"]["labels"]["liqo.io/replication"] = json!("false"),
-        |[slice, ..]| slice["metadata"]["labels"]["liqo.io/remoteID"] = json!("turin"),
-        |[slice, ..]| slice["metadata"]["labels"]["liqo.io/replicated"] = json!("true"),
-        |[_, identity, _]| identity["status"] = json!({}),
-        |[_, identity, _]| identity["spec"]["type"] = json!("ControlPlane"),
-        |[_, identity, _]| identity["spec"]["clusterID"] = json!("turin"),
-        |[_, identity, _]| {
-            identity["metadata"]["labels"]["liqo.io/resourceslice-name"] = json!("other");
-        },
-        |[.., secret]| secret["metadata"]["name"] = json!("other"),
+    let of_slice: [fn(&mut Value); 8] = [
+        |slice| slice["status"]["conditions"][0]["status"] = json!("Denied"),
+        |slice| slice["status"]["conditions"][1]["status"] = json!("Denied"),
+        |slice| slice["status"]["conditions"] = json!([]),
+        |slice| slice["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"),
+        |slice| slice["metadata"]["labels"]["liqo.io/replication"] = json!("false"),
+        |slice| slice["metadata"]["labels"]["liqo.io/remoteID"] = json!("turin"),
+        |slice| slice["metadata"]["labels"]["liqo.io/replicated"] = json!("true"),
+        |slice| slice["spec"]["csr"] = json!(""),
     ];
-    for (index, change) in changes.iter().enumerate() {
-        let mut objects = at_rome();
-        change(&mut objects);
+    for (index, change) in of_slice.iter().enumerate() {
+        let mut peering = Peering::with_slice();
+        peering.edit_slice_at_rome(change);
+        assert_eq!(made(&peering.at_rome()), NOTHING, "change {index}");
+    }
+    let others: [Edit; 5] = [
+        (Kind::Identity, IDENTITY, |it| it["status"] = json!({})),
+        (Kind::Identity, IDENTITY, |it| {
+            it["spec"]["type"] = json!("ControlPlane");
+        }),
+        (Kind::Identity, IDENTITY, |it| {
+            it["spec"]["clusterID"] = json!("turin");
+        }),
+        (Kind::Identity, IDENTITY, |it| {
+            it["spec"]["authParams"]["apiServer"] = json!("https://172.19.0.9:6443");
+        }),
+        (Kind::Secret, KUBECONFIG, |it| {
+            it["data"]["kubeconfig"] = json!("YQ==");
+        }),
+    ];
+    for (index, (kind, name, change)) in others.iter().enumerate() {
+        let mut peering = Peering::with_slice();
+        peering.edit_at_rome(*kind, name, change);
         assert_eq!(
-            made(&objects, "milan"),
-            Vec::<Value>::new(),
-            "change {index}"
+            made(&peering.at_rome()),
+            NOTHING,
+            "change {index} of others"
         );
+    }
+    let mut peering = Peering::with_slice();
+    peering.remove_at_rome(Kind::Secret, KUBECONFIG);
+    assert_eq!(made(&peering.at_rome()), NOTHING);
+}
+
+/// A provider that is a consumer of this cluster as well may write in the namespace of the
+/// slices.
+#[test]
+fn a_slice_that_the_provider_has_planted_gets_no_virtual_node() {
+    let mut peering = Peering::with_slice();
+    let named = |object: Value| -> Value {
+        let text = object.to_string().replace("mypool", "planted");
+        serde_json::from_str(&text).unwrap()
+    };
+    for (kind, name) in [
+        (Kind::ResourceSlice, "mypool"),
+        (Kind::Identity, IDENTITY),
+        (Kind::Secret, KUBECONFIG),
+    ] {
+        let planted = named(peering.get_at_rome(kind, name));
+        peering.put_at_rome(planted);
+    }
+    assert_eq!(made(&peering.at_rome()), [virtual_node(&peering)]);
+}
+
+/// The record keeps what this side has asked for.
+#[test]
+fn the_annotation_of_a_requested_slice_decides_nothing() {
+    let asks = |slice: &mut Value| slice["metadata"]["annotations"][CREATE] = json!("true");
+    let asks_not = |slice: &mut Value| slice["metadata"]["annotations"] = json!({});
+    let mut peering = Peering::with_slice();
+    peering.edit_slice_at_rome(asks_not);
+    assert_eq!(made(&peering.at_rome()), [virtual_node(&peering)]);
+
+    let mut peering = Peering::new();
+    peering.request(&SliceOptions {
+        create_virtual_node: false,
+        ..peering::options()
+    });
+    peering.edit_slice_at_rome(asks);
+    assert_eq!(made(&peering.at_rome()), NOTHING);
+    peering.request(&peering::options());
+    assert_eq!(made(&peering.at_rome()), [virtual_node(&peering)]);
+}
+
+/// A slice of Liqo or of an earlier version.
+#[test]
+fn the_annotation_of_a_slice_that_is_not_on_record_decides() {
+    let cases = [
+        (json!({}), false),
+        (json!({ CREATE: "" }), false),
+        (json!({ CREATE: "False" }), false),
+        (json!({ CREATE: "true" }), true),
+    ];
+    for (annotations, is_made) in cases {
+        let mut peering = Peering::with_slice();
+        peering.forget_requests_at_rome();
+        peering.edit_slice_at_rome(|slice| slice["metadata"]["annotations"] = annotations.clone());
+        let expected = is_made.then(|| virtual_node(&peering));
+        let expected: Vec<Value> = expected.into_iter().collect();
+        assert_eq!(made(&peering.at_rome()), expected, "{annotations}");
     }
 }
 
 #[test]
 fn what_liqo_does_not_set_stays_in_a_virtual_node() {
-    let mut present = virtual_node();
+    let peering = Peering::with_slice();
+    let mut present = virtual_node(&peering);
     present["metadata"]["resourceVersion"] = json!("7");
     present["metadata"]["annotations"] = json!({ "by": "hand" });
     present["spec"]["createNode"] = json!(false);
@@ -70,10 +154,8 @@ fn what_liqo_does_not_set_stays_in_a_virtual_node() {
     present["spec"]["vkOptionsTemplateRef"] = json!({ "name": "mine", "namespace": "liqo" });
     present["spec"]["offloadingPatch"]["labelsNotReflected"] = json!(["b"]);
     present["status"] = json!({ "conditions": [] });
-    let [wanted] = &wanted_in(&at_rome(), "milan")[..] else {
-        panic!("not one object");
-    };
-    assert_eq!(over(wanted, &present), Ok(present.clone()));
+    let wanted = only(peering.at_rome());
+    assert_eq!(over(&wanted, &present), Ok(present.clone()));
 
     // What Liqo sets is set again.
     let expected = present.clone();
@@ -82,96 +164,190 @@ fn what_liqo_does_not_set_stays_in_a_virtual_node() {
     present["spec"]["kubeconfigSecretRef"] = json!({ "name": "other" });
     present["metadata"]["labels"] = json!({});
     present["metadata"]["ownerReferences"][0]["uid"] = json!("earlier");
-    assert_eq!(over(wanted, &present), Ok(expected.clone()));
+    assert_eq!(over(&wanted, &present), Ok(expected.clone()));
 }
 
 #[test]
 fn an_object_with_another_controller_is_refused() {
-    let mut present = virtual_node();
+    let peering = Peering::with_slice();
+    let mut present = virtual_node(&peering);
     present["metadata"]["ownerReferences"] = json!([{
         "apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "1", "controller": true,
     }]);
-    let [wanted] = &wanted_in(&at_rome(), "milan")[..] else {
-        panic!("not one object");
-    };
-    let error = over(wanted, &present).unwrap_err();
+    let wanted = only(peering.at_rome());
+    let error = over(&wanted, &present).unwrap_err();
     assert!(
         error.starts_with("VirtualNode liqo-tenant-milan/mypool belongs to ConfigMap x"),
         "{error}"
     );
     // An owner that is no controller stays.
     present["metadata"]["ownerReferences"][0]["controller"] = json!(false);
-    let owned = over(wanted, &present).unwrap();
+    let owned = over(&wanted, &present).unwrap();
     let owners = owned["metadata"]["ownerReferences"].as_array().unwrap();
     assert_eq!(owners.len(), 2, "{owned}");
 }
 
 #[test]
 fn an_accepted_replica_gets_the_quota_that_liqo_makes() {
-    assert_eq!(made(&[replica()], "rome"), [quota()]);
-    // Liqo asks for the resources' condition alone.
-    let mut slice = replica();
-    slice["status"]["conditions"][0]["status"] = json!("Denied");
-    assert_eq!(made(&[slice], "rome"), [quota()]);
+    let peering = Peering::with_slice();
+    assert_eq!(made(&peering.at_milan()), [quota(&peering)]);
 }
 
+/// The peer may write the replica with its status, its labels and its annotations.
 #[test]
-fn a_cordon_of_the_slice_or_of_its_tenant_cordons_the_quota() {
-    for (annotation, value, is_cordoned) in [
-        ("liqo.io/cordon", "true", true),
-        ("liqo.io/cordon", "", true),
-        ("liqo.io/cordon-tenant", "true", true),
-        ("liqo.io/cordon", "false", false),
-        ("liqo.io/cordon-tenant", "False", false),
-        ("liqo.io/cordon", "0", false),
-    ] {
-        let mut slice = replica();
-        slice["metadata"]["annotations"] = json!({ annotation: value });
-        let mut expected = quota();
-        if is_cordoned {
-            expected["spec"]["cordoned"] = json!(true);
-        }
-        assert_eq!(made(&[slice], "rome"), [expected], "{annotation}={value}");
-    }
-    let mut present = quota();
-    present["spec"]["cordoned"] = json!(true);
-    let [wanted] = &wanted_in(&[replica()], "rome")[..] else {
-        panic!("not one object");
-    };
-    assert_eq!(over(wanted, &present), Ok(quota()));
-}
-
-#[test]
-fn a_slice_that_is_no_accepted_replica_of_the_peer_gets_no_quota() {
-    let changes: [fn(&mut Value); 5] = [
+fn nothing_that_the_peer_writes_into_a_replica_changes_the_quota() {
+    let changes: [fn(&mut Value); 9] = [
+        |slice| slice["status"]["resources"] = json!({ "cpu": "4000" }),
         |slice| slice["status"]["conditions"][1]["status"] = json!("Denied"),
-        |slice| slice["metadata"]["labels"]["liqo.io/replicated"] = json!("false"),
+        |slice| slice["status"] = json!({}),
+        |slice| slice["metadata"]["annotations"] = json!({ "liqo.io/cordon-tenant": "true" }),
+        |slice| slice["metadata"]["labels"] = json!({}),
         |slice| slice["metadata"]["labels"]["liqo.io/originID"] = json!("turin"),
-        |slice| slice["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"),
         |slice| slice["spec"]["consumerClusterID"] = json!("turin"),
+        |slice| slice["spec"]["resources"] = json!({ "cpu": "4000" }),
+        // It cannot be read any more.
+        |slice| slice["spec"] = json!(7),
     ];
     for (index, change) in changes.iter().enumerate() {
-        let mut slice = replica();
-        change(&mut slice);
-        assert_eq!(
-            made(&[slice], "rome"),
-            Vec::<Value>::new(),
-            "change {index}"
-        );
+        let mut peering = Peering::with_slice();
+        let expected = quota(&peering);
+        peering.edit_replica(change);
+        assert_eq!(made(&peering.at_milan()), [expected], "change {index}");
     }
+}
+
+#[test]
+fn a_replica_without_a_recorded_grant_gets_no_quota() {
+    // The peer has planted the replica with the status.
+    let mut peering = Peering::with_slice();
+    let text = peering.replica().to_string();
+    let mut planted: Value = serde_json::from_str(&text.replace("mypool", "planted")).unwrap();
+    planted["metadata"]["uid"] = json!("planted");
+    peering.put_at_milan(planted);
+    assert_eq!(made(&peering.at_milan()), [quota(&peering)]);
+
+    // The replica of the record is gone, and the peer has made another one.
+    let mut peering = Peering::with_slice();
+    peering.edit_replica(|slice| slice["metadata"]["uid"] = json!("another"));
+    assert_eq!(made(&peering.at_milan()), NOTHING);
+
+    for decision in [
+        SliceDecision::NotMine,
+        SliceDecision::Deny {
+            reason: "Full".to_owned(),
+            message: "full".to_owned(),
+        },
+    ] {
+        let mut peering = Peering::deciding(decision);
+        peering.request(&peering::options());
+        peering.edit_replica(|slice| slice["status"] = granted_by_the_peer());
+        assert_eq!(made(&peering.at_milan()), NOTHING);
+    }
+}
+
+#[test]
+fn a_replica_that_is_being_deleted_gets_no_new_quota() {
+    let mut peering = Peering::with_slice();
+    peering.edit_replica(|slice| {
+        slice["metadata"]["finalizers"] = json!(["the/peers"]);
+        slice["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    });
+    assert_eq!(made(&peering.at_milan()), NOTHING);
+    // A Quota that is there keeps its content, and follows a cordon.
+    let wanted = only(peering.at_milan());
+    assert_eq!(over(&wanted, &quota(&peering)), Ok(quota(&peering)));
+    peering.cordon();
+    let wanted = only(peering.at_milan());
+    assert_eq!(
+        over(&wanted, &quota(&peering)),
+        Ok(cordoned(quota(&peering)))
+    );
+}
+
+#[test]
+fn a_recorded_cordon_of_the_slice_or_of_its_tenant_cordons_the_quota() {
+    let mut peering = Peering::with_slice();
+    peering.cordon();
+    // The peer removes what it can.
+    peering.edit_replica(|slice| slice["metadata"]["annotations"] = json!({}));
+    assert_eq!(made(&peering.at_milan()), [cordoned(quota(&peering))]);
+    peering.uncordon();
+    assert_eq!(made(&peering.at_milan()), [quota(&peering)]);
+    let wanted = only(peering.at_milan());
+    assert_eq!(
+        over(&wanted, &cordoned(quota(&peering))),
+        Ok(quota(&peering))
+    );
+
+    peering.set_condition(TenantCondition::Cordoned);
+    peering.edit_replica(|slice| slice["metadata"]["annotations"] = json!({}));
+    assert_eq!(made(&peering.at_milan()), [cordoned(quota(&peering))]);
+    peering.set_condition(TenantCondition::Active);
+    assert_eq!(made(&peering.at_milan()), [quota(&peering)]);
+}
+
+/// `liqoctl cordon resourceslice` sets the annotation alone.
+#[test]
+fn a_cordon_by_the_annotation_outlives_its_removal() {
+    for value in ["true", ""] {
+        let mut peering = Peering::with_slice();
+        peering.edit_replica(|slice| {
+            slice["metadata"]["annotations"] = json!({ "liqo.io/cordon": value });
+        });
+        peering.settle();
+        peering.edit_replica(|slice| slice["metadata"]["annotations"] = json!({}));
+        assert_eq!(made(&peering.at_milan()), [cordoned(quota(&peering))]);
+        peering.settle();
+        let annotations = &peering.replica()["metadata"]["annotations"];
+        assert_eq!(annotations["liqo.io/cordon"], "true");
+        peering.uncordon();
+        peering.settle();
+        assert_eq!(made(&peering.at_milan()), [quota(&peering)]);
+    }
+    for value in ["false", "False", "0"] {
+        let mut peering = Peering::with_slice();
+        peering.edit_replica(|slice| {
+            slice["metadata"]["annotations"] = json!({ "liqo.io/cordon": value });
+        });
+        peering.settle();
+        assert_eq!(made(&peering.at_milan()), [quota(&peering)], "{value}");
+    }
+}
+
+/// The peer keeps the replica by a finalizer.
+#[test]
+fn the_quota_of_a_drained_peer_or_of_a_withdrawn_grant_is_cordoned() {
+    let mut peering = Peering::with_slice();
+    peering.edit_replica(|slice| slice["metadata"]["finalizers"] = json!(["the/peers"]));
+    peering.set_condition(TenantCondition::Drained);
+    for _ in 0..2 {
+        assert_eq!(made(&peering.at_milan()), NOTHING);
+        let wanted = only(peering.at_milan());
+        assert_eq!(
+            over(&wanted, &quota(&peering)),
+            Ok(cordoned(quota(&peering)))
+        );
+        peering.settle();
+    }
+
+    let mut peering = Peering::with_slice();
+    peering.reconsider();
+    let wanted = only(peering.at_milan());
+    assert_eq!(
+        over(&wanted, &quota(&peering)),
+        Ok(cordoned(quota(&peering)))
+    );
 }
 
 #[test]
 fn the_administrator_chooses_the_enforcement_of_limits() {
-    let object = Object::from_value(replica());
-    let peer = "rome".parse().unwrap();
+    let peering = Peering::with_slice();
     for enforcement in [
         LimitsEnforcement::Hard,
         LimitsEnforcement::Soft,
         LimitsEnforcement::None,
     ] {
-        let view = View::of(&peer, [&object]);
-        let [wanted] = &wanted(&view, &BOTH, enforcement)[..] else {
+        let [wanted] = &peering.quotas(enforcement)[..] else {
             panic!("not one object");
         };
         let quota = wanted.object(None).unwrap();
@@ -182,9 +358,7 @@ fn the_administrator_chooses_the_enforcement_of_limits() {
 
 #[test]
 fn the_same_write_is_sent_once() {
-    let [wanted] = &wanted_in(&at_rome(), "milan")[..] else {
-        panic!("not one object");
-    };
+    let wanted = only(Peering::with_slice().at_rome());
     let (id, object) = (wanted.id(), wanted.object(None).unwrap());
     let mut known = Known::default();
     let list = |known: &mut Known| known.take(id.kind, Ok(Change::Listed(Vec::new())));
@@ -205,9 +379,7 @@ fn the_same_write_is_sent_once() {
 
 #[test]
 fn a_change_concerns_the_slice_that_the_object_belongs_or_belonged_to() {
-    let [wanted] = &wanted_in(&[replica()], "rome")[..] else {
-        panic!("not one object");
-    };
+    let wanted = only(Peering::with_slice().at_milan());
     let object = wanted.object(None).unwrap();
     let mut without_owner = object.clone();
     without_owner.metadata.owner_references = None;
@@ -216,7 +388,7 @@ fn a_change_concerns_the_slice_that_the_object_belongs_or_belonged_to() {
     let listed = Ok(Change::Listed(vec![object]));
     assert_eq!(known.take(MadeKind::Quota, listed), Affected::All);
     assert_eq!(known.listing(MadeKind::Quota), Listing::Complete);
-    let slice = model::ObjectRef::new(model::Kind::ResourceSlice, "liqo-tenant-rome", "mypool");
+    let slice = model::ObjectRef::new(Kind::ResourceSlice, "liqo-tenant-rome", "mypool");
     let seen = Ok(Change::Seen(Box::new(without_owner)));
     let affected = known.take(MadeKind::Quota, seen);
     assert_eq!(affected, Affected::Slices([slice].into()));
@@ -230,24 +402,16 @@ fn a_change_concerns_the_slice_that_the_object_belongs_or_belonged_to() {
     assert_eq!(known.listing(MadeKind::Quota), Listing::NotServed);
 }
 
-/// What is wanted in a view of the peer with these objects.
-fn wanted_in(objects: &[Value], peer: &str) -> Vec<Wanted> {
-    let objects: Vec<Object> = objects.iter().cloned().map(Object::from_value).collect();
-    let unreadable = objects.iter().find_map(Object::as_unreadable);
-    assert!(unreadable.is_none(), "{unreadable:?}");
-    let peer = peer.parse().unwrap();
-    wanted(
-        &View::of(&peer, &objects),
-        &BOTH,
-        LimitsEnforcement::default(),
-    )
+/// The new objects that are made.
+fn made(wanted: &[Wanted]) -> Vec<Value> {
+    let new = wanted.iter().filter(|one| one.is_made());
+    let new = new.map(|one| serde_json::to_value(one.object(None).unwrap()).unwrap());
+    new.collect()
 }
 
-/// The new objects that are wanted in a view of the peer.
-fn made(objects: &[Value], peer: &str) -> Vec<Value> {
-    let wanted = wanted_in(objects, peer).into_iter();
-    let new = wanted.map(|one| serde_json::to_value(one.object(None).unwrap()).unwrap());
-    new.collect()
+fn only(wanted: Vec<Wanted>) -> Wanted {
+    assert_eq!(wanted.len(), 1, "{wanted:#?}");
+    wanted.into_iter().next().unwrap()
 }
 
 /// The object that replaces the present one, or the error.
@@ -258,102 +422,21 @@ fn over(wanted: &Wanted, present: &Value) -> Result<Value, String> {
     Ok(serde_json::to_value(object).unwrap())
 }
 
-/// A slice, its Identity and the Secret with its kubeconfig, at the consumer.
-fn at_rome() -> [Value; 3] {
-    let slice = json!({
-        "apiVersion": "authentication.liqo.io/v1beta1",
-        "kind": "ResourceSlice",
-        "metadata": {
-            "name": "mypool",
-            "namespace": "liqo-tenant-milan",
-            "uid": "uid-of-slice",
-            "labels": {
-                "liqo.io/remote-cluster-id": "milan",
-                "liqo.io/remoteID": "milan",
-                "liqo.io/replication": "true",
-            },
-            "annotations": { CREATE: "true" },
-        },
-        "spec": {
-            "class": "default",
-            "consumerClusterID": "rome",
-            "providerClusterID": "milan",
-            "resources": { "cpu": "4" },
-        },
-        "status": status(),
-    });
-    let identity = json!({
-        "apiVersion": "authentication.liqo.io/v1beta1",
-        "kind": "Identity",
-        "metadata": {
-            "name": "resourceslice-mypool",
-            "namespace": "liqo-tenant-milan",
-            "labels": {
-                "liqo.io/remote-cluster-id": "milan",
-                "liqo.io/resourceslice-name": "mypool",
-            },
-        },
-        "spec": { "clusterID": "milan", "type": "ResourceSlice" },
-        "status": {
-            "kubeconfigSecretRef": { "name": "kubeconfig-resourceslice-mypool" },
-        },
-    });
-    let secret = json!({
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {
-            "name": "kubeconfig-resourceslice-mypool",
-            "namespace": "liqo-tenant-milan",
-            "labels": { "liqo.io/remote-cluster-id": "milan" },
-        },
-    });
-    [slice, identity, secret]
-}
+/// A change of an object at rome.
+type Edit = (Kind, &'static str, fn(&mut Value));
 
-/// The replica of the slice, at the provider.
-fn replica() -> Value {
-    json!({
-        "apiVersion": "authentication.liqo.io/v1beta1",
-        "kind": "ResourceSlice",
-        "metadata": {
-            "name": "mypool",
-            "namespace": "liqo-tenant-rome",
-            "uid": "uid-of-replica",
-            "labels": {
-                "liqo.io/originID": "rome",
-                "liqo.io/remote-cluster-id": "rome",
-                "liqo.io/remoteID": "milan",
-                "liqo.io/replicated": "true",
-                "liqo.io/replication": "false",
-            },
-            "annotations": { CREATE: "true" },
-        },
-        "spec": {
-            "class": "default",
-            "consumerClusterID": "rome",
-            "providerClusterID": "milan",
-            "resources": { "cpu": "4" },
-        },
-        "status": status(),
-    })
-}
-
-fn status() -> Value {
+/// A status that shows more than the provider grants.
+fn granted_by_the_peer() -> Value {
     json!({
         "conditions": [
             { "type": "Authentication", "status": "Accepted" },
             { "type": "Resources", "status": "Accepted" },
         ],
-        "resources": { "cpu": "4", "memory": "8Gi" },
-        "storageClasses": [{ "storageClassName": "standard", "default": true }],
-        "ingressClasses": [{ "ingressClassName": "nginx" }],
-        "loadBalancerClasses": [{ "loadBalancerClassName": "metallb", "default": true }],
-        "nodeLabels": { "region": "south" },
-        "nodeSelector": { "pool": "a" },
+        "resources": { "cpu": "4000" },
     })
 }
 
-fn virtual_node() -> Value {
+fn virtual_node(peering: &Peering) -> Value {
     json!({
         "apiVersion": "offloading.liqo.io/v1beta1",
         "kind": "VirtualNode",
@@ -364,12 +447,12 @@ fn virtual_node() -> Value {
                 "liqo.io/remote-cluster-id": "milan",
                 "liqo.io/resourceslice-name": "mypool",
             },
-            "ownerReferences": [owner("uid-of-slice")],
+            "ownerReferences": [owner(&peering.get_at_rome(Kind::ResourceSlice, "mypool"))],
         },
         "spec": {
             "clusterID": "milan",
             "labels": { "liqo.io/remote-cluster-id": "milan", "region": "south" },
-            "kubeconfigSecretRef": { "name": "kubeconfig-resourceslice-mypool" },
+            "kubeconfigSecretRef": { "name": KUBECONFIG },
             "resourceQuota": { "hard": { "cpu": "4", "memory": "8Gi" } },
             "storageClasses": [{ "storageClassName": "standard", "default": true }],
             "ingressClasses": [{ "ingressClassName": "nginx" }],
@@ -380,14 +463,14 @@ fn virtual_node() -> Value {
 }
 
 /// The first six bytes of the SHA-256 of `rome` are in the user's name.
-fn quota() -> Value {
+fn quota(peering: &Peering) -> Value {
     json!({
         "apiVersion": "offloading.liqo.io/v1beta1",
         "kind": "Quota",
         "metadata": {
             "name": USER,
             "namespace": "liqo-tenant-rome",
-            "ownerReferences": [owner("uid-of-replica")],
+            "ownerReferences": [owner(&peering.replica())],
         },
         "spec": {
             "user": USER,
@@ -397,17 +480,24 @@ fn quota() -> Value {
     })
 }
 
-fn owner(uid: &str) -> Value {
+fn cordoned(mut quota: Value) -> Value {
+    quota["spec"]["cordoned"] = json!(true);
+    quota
+}
+
+fn owner(slice: &Value) -> Value {
     json!({
         "apiVersion": "authentication.liqo.io/v1beta1",
         "kind": "ResourceSlice",
         "name": "mypool",
-        "uid": uid,
+        "uid": slice["metadata"]["uid"],
         "controller": true,
         "blockOwnerDeletion": true,
     })
 }
 
-const BOTH: [MadeKind; 2] = [MadeKind::VirtualNode, MadeKind::Quota];
+const NOTHING: [Value; 0] = [];
 const CREATE: &str = "liqo.io/create-virtual-node";
+const IDENTITY: &str = "resourceslice-mypool";
+const KUBECONFIG: &str = "kubeconfig-resourceslice-mypool";
 const USER: &str = "mypool-a8a4c692b93b";

@@ -5,11 +5,16 @@
 //! kubelet, `createNode` and `disableNetworkCheck`. It takes the template in
 //! `vkOptionsTemplateRef`, or else Liqo's default template.
 
+use std::collections::BTreeMap;
+
 use kube::api::DynamicObject;
 use liqo_auth::{
-    machine::{View, replication},
+    Consumer, Error,
+    consumer::SlicePhase,
+    machine::View,
     model::{
-        Identity, IdentityType, Resource, ResourceSlice, ResourceSliceConditionType, Secret, names,
+        ObjectRef, OwnerReference, Resource, ResourceSlice, ResourceSliceConditionType, Timestamp,
+        names,
     },
 };
 use serde_json::{Map, Value, to_value};
@@ -24,39 +29,36 @@ pub(crate) struct WantedVirtualNode {
 }
 
 impl WantedVirtualNode {
-    /// The VirtualNode that Liqo makes from this slice, if it makes one: the slice asks for
-    /// it, the provider has accepted both parts, and its kubeconfig exists.
-    pub(super) fn of(view: &View<'_>, slice: &ResourceSlice) -> Option<Self> {
-        let replicated = slice.metadata.labels.get(names::REPLICATED_LABEL);
-        let is_own = replication::is_shared_with(&slice.metadata, view.peer())
-            && replicated.is_none_or(|replicated| replicated != names::TRUE);
-        let is_ready = is_accepted(slice, ResourceSliceConditionType::Authentication)
-            && is_accepted(slice, ResourceSliceConditionType::Resources);
-        if !is_own || !is_ready || !asks_for_it(slice) {
-            return None;
-        }
-        let mut identities = view.objects().filter_map(Identity::from_object);
-        let identity = identities.find(|identity| {
-            let label = identity
-                .metadata
-                .labels
-                .get(names::RESOURCE_SLICE_NAME_LABEL);
-            identity.metadata.namespace == slice.metadata.namespace
-                && identity.spec.identity_type == IdentityType::ResourceSlice
-                && identity.spec.cluster_id == view.peer().as_str()
-                && label.is_some_and(|name| *name == slice.metadata.name)
-        })?;
-        let reference = identity.status.kubeconfig_secret_ref.as_ref()?;
-        let mut secrets = view.objects().filter_map(Secret::from_object);
-        let exists = secrets.any(|secret| {
-            secret.metadata.namespace == identity.metadata.namespace
-                && secret.metadata.name == reference.name
+    /// The VirtualNodes that Liqo makes: of the slices for which this side wants one, whose
+    /// two parts the provider has accepted, and whose Identity and kubeconfig this side has
+    /// verified. Such a slice has a request by this cluster's key.
+    pub(super) fn all(
+        consumer: &Consumer,
+        view: &View<'_>,
+        now: Timestamp,
+    ) -> Result<Vec<Self>, Error> {
+        let slices = view.objects().filter_map(ResourceSlice::from_object);
+        let accepted = slices.filter(|slice| {
+            is_accepted(slice, ResourceSliceConditionType::Authentication)
+                && is_accepted(slice, ResourceSliceConditionType::Resources)
         });
-        exists.then(|| Self {
-            slice: Box::new(slice.clone()),
-            provider: identity.spec.cluster_id.clone(),
-            kubeconfig_secret: reference.name.clone(),
-        })
+        let accepted: BTreeMap<ObjectRef, &ResourceSlice> =
+            accepted.map(|slice| (slice.id(), slice)).collect();
+        if accepted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let own = consumer.look(view, now)?.slices.into_iter();
+        let nodes = own.filter(|slice| slice.virtual_node).filter_map(|own| {
+            match (accepted.get(&own.slice), own.phase) {
+                (Some(slice), SlicePhase::Held(stored)) => Some(Self {
+                    slice: Box::new((*slice).clone()),
+                    provider: view.peer().to_string(),
+                    kubeconfig_secret: stored.kubeconfig_secret.name,
+                }),
+                _ => None,
+            }
+        });
+        Ok(nodes.collect())
     }
 
     pub(super) fn id(&self) -> MadeRef {
@@ -67,8 +69,8 @@ impl WantedVirtualNode {
         }
     }
 
-    pub(super) fn slice(&self) -> &ResourceSlice {
-        &self.slice
+    pub(super) fn owner(&self) -> OwnerReference {
+        OwnerReference::controller(&*self.slice)
     }
 
     /// Sets what Liqo sets.
@@ -121,11 +123,4 @@ impl WantedVirtualNode {
             spec.insert("offloadingPatch".to_owned(), patch.into());
         }
     }
-}
-
-/// Whether the slice's annotation asks for a VirtualNode.
-fn asks_for_it(slice: &ResourceSlice) -> bool {
-    let annotations = &slice.metadata.annotations;
-    let asked = annotations.get(names::CREATE_VIRTUAL_NODE_ANNOTATION);
-    asked.is_some_and(|asked| !asked.is_empty() && !asked.eq_ignore_ascii_case("false"))
 }

@@ -1,13 +1,16 @@
 //! The VirtualNodes and Quotas that the controllers make from accepted slices.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use futures::join;
 use liqo_auth::{
     consumer::{Consumer, ConsumerConfig, SliceOptions},
     crypto::OneKey,
+    model::TenantCondition,
 };
 use liqo_auth_kube::{Cluster, LimitsEnforcement};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::{
     clusters::{Clusters, Configure, as_account, id, names},
@@ -75,6 +78,84 @@ async fn an_accepted_slice_gets_a_virtual_node_and_a_quota_as_long_as_it_exists(
         names(rome, "virtualnodes").is_empty() && names(milan, "quotas").is_empty()
     })
     .await;
+}
+
+/// The peer writes its replica so often that nobody else gets a write through.
+#[tokio::test(start_paused = true)]
+async fn a_cordon_reaches_the_quota_however_fast_the_peer_writes() {
+    let offloading = Offloading::start().await;
+    offloading.request("2").await;
+    offloading.has_both("2").await;
+    offloading.clusters.settled().await;
+    let (provider, milan) = (&offloading.clusters.provider, &offloading.clusters.milan);
+    let cordoned = || only(milan, "quotas")["spec"]["cordoned"].clone();
+    milan.contest(&["resourceslices"]);
+    let begun = Instant::now();
+    let peer = id("rome");
+    let order = provider.order_provider(&peer, |provider, view, _| {
+        provider.cordon_slice(view, "mypool")
+    });
+    let reached = async {
+        until("the Quota is cordoned", async || cordoned() == true).await;
+        begun.elapsed()
+    };
+    let (order, reached) = join!(order, reached);
+    assert!(order.is_err(), "the replica has not got its annotation");
+    assert!(reached < Duration::from_millis(200), "{reached:?}");
+
+    milan.contest(&[]);
+    provider
+        .order_provider(&peer, |provider, view, _| {
+            provider.uncordon_slice(view, "mypool")
+        })
+        .await
+        .unwrap();
+    until("the Quota is free", async || cordoned().is_null()).await;
+    milan.contest(&["resourceslices", "tenants"]);
+    let _ = provider
+        .order_provider(&peer, |provider, view, _| {
+            provider.set_condition(view, TenantCondition::Cordoned)
+        })
+        .await;
+    until("the Quota is cordoned", async || cordoned() == true).await;
+}
+
+/// As `liqoctl cordon resourceslice` does it, and a peer that removes the annotation.
+#[tokio::test(start_paused = true)]
+async fn a_cordon_by_the_annotation_stays_until_it_is_lifted_here() {
+    let offloading = Offloading::start().await;
+    offloading.request("2").await;
+    offloading.has_both("2").await;
+    let milan = &offloading.clusters.milan;
+    let cordoned = || only(milan, "quotas")["spec"]["cordoned"].clone();
+    annotate(milan, json!({ "liqo.io/cordon": "true" }));
+    until("the Quota is cordoned", async || cordoned() == true).await;
+    annotate(milan, json!({}));
+    until("the annotation is back", async || {
+        only(milan, "resourceslices")["metadata"]["annotations"]["liqo.io/cordon"] == "true"
+    })
+    .await;
+    offloading.clusters.settled().await;
+    assert_eq!(cordoned(), true);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_that_the_peer_writes_gives_it_nothing() {
+    let offloading = Offloading::start().await;
+    offloading.request("2").await;
+    offloading.has_both("2").await;
+    let milan = &offloading.clusters.milan;
+    offloading.clusters.settled().await;
+    milan.contest(&["resourceslices"]);
+    let replica = only(milan, "resourceslices");
+    let mut status = replica["status"].clone();
+    status["resources"] = json!({ "cpu": "4000" });
+    milan.patch_status(&replica, status).unwrap();
+    // The Quota is made anew while the status says that.
+    let before = only(milan, "quotas");
+    milan.delete(&before);
+    until("it is made again", async || milan.all("quotas").len() == 1).await;
+    assert_eq!(only(milan, "quotas")["spec"], before["spec"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -311,6 +392,13 @@ fn writes(server: &FakeApiServer) -> Vec<String> {
     let mut requests = server.requests();
     requests.retain(|line| line.contains("offloading.liqo.io") && !line.starts_with("GET"));
     requests
+}
+
+/// Replaces the annotations of the only slice.
+fn annotate(server: &FakeApiServer, annotations: Value) {
+    let mut slice = only(server, "resourceslices");
+    slice["metadata"]["annotations"] = annotations;
+    server.replace(&slice);
 }
 
 /// The only object of a kind.

@@ -70,6 +70,7 @@ impl<'a> Look<'a> {
                     slice: unreadable.id.clone(),
                     phase: SlicePhase::Refused(unreadable.error()),
                     resources: ResourcesDecision::Undecided,
+                    virtual_node: false,
                 },
                 context: None,
             });
@@ -85,6 +86,7 @@ impl<'a> Look<'a> {
                         slice: slice.id(),
                         phase: phase.unwrap_or_else(SlicePhase::Refused),
                         resources: ResourcesDecision::of(slice),
+                        virtual_node: self.wants_virtual_node(slice),
                     },
                     context,
                 }
@@ -175,6 +177,20 @@ impl<'a> Look<'a> {
         Err(Error::found_in(slice, "", PolicyRefusal::SliceNotRequested))
     }
 
+    /// Whether the record, or else the slice's annotation, asks for a VirtualNode.
+    fn wants_virtual_node(&self, slice: &ResourceSlice) -> bool {
+        let metadata = &slice.metadata;
+        let asked = || {
+            let value = metadata
+                .annotations
+                .get(names::CREATE_VIRTUAL_NODE_ANNOTATION);
+            value.is_some_and(|value| !value.is_empty() && !value.eq_ignore_ascii_case("false"))
+        };
+        let record = self.observed.record();
+        let recorded = record.and_then(|record| record.virtual_nodes.get(&metadata.name));
+        recorded.copied().unwrap_or_else(asked)
+    }
+
     fn check_slice(&self, slice: &ResourceSlice) -> Result<(), Error> {
         let other_cluster = |field| Err(Error::found_in(slice, field, LocalFault::Conflict));
         let expected = self.observed.namespace_name();
@@ -216,6 +232,7 @@ impl<'a> Look<'a> {
             plan.records.change(|record| {
                 record.slices.retain(|name, _| is_there(name));
                 record.requested.retain(|name| is_there(name));
+                record.virtual_nodes.retain(|name, _| is_there(name));
             });
         }
         self.remove_left_behind(&is_there, plan);

@@ -23,6 +23,10 @@ pub struct SliceStatus {
     /// The provider's decision on the resources. The decision on the identity is
     /// separate.
     pub resources: ResourcesDecision,
+    /// Whether this side wants a VirtualNode for the slice: what the request on record says,
+    /// or else the slice's annotation `liqo.io/create-virtual-node`. If the provider is a
+    /// consumer of this cluster as well, it may write the annotation, but not the record.
+    pub virtual_node: bool,
 }
 
 phases! {

@@ -39,7 +39,7 @@ pub struct SliceOptions {
     pub class: String,
     /// The requested quantity of each resource.
     pub resources: BTreeMap<String, Quantity>,
-    /// Whether Liqo creates a virtual node for the slice.
+    /// Whether a VirtualNode is made for the slice. This side's record keeps the choice.
     pub create_virtual_node: bool,
     /// Further annotations.
     pub annotations: BTreeMap<String, String>,
@@ -152,7 +152,10 @@ impl Look<'_> {
         let key = control_plane.map_or_else(|| keys.current.clone(), |accepted| accepted.key);
         // In a step, the record is written before the slice with its request.
         plan.records.change(|record| {
-            record.requested.insert(options.name.clone());
+            let name = &options.name;
+            record.requested.insert(name.clone());
+            let wanted = options.create_virtual_node;
+            record.virtual_nodes.insert(name.clone(), wanted);
         });
         let request = self.slice_request(&options.name, stored, &*key, plan)?;
         plan.edit_or_create(stored, |slice| {

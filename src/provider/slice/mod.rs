@@ -16,6 +16,7 @@ mod cordon;
 mod leaving;
 mod phase;
 mod policy;
+mod recorded;
 mod replica;
 mod replicas;
 mod settled;
@@ -23,6 +24,7 @@ mod status;
 
 pub use phase::{NeedsSliceCredential, SlicePhase, SliceStatus};
 pub use policy::{LiqoClasses, ResourceSlicePolicy, SliceDecision, SliceRequest};
+pub use recorded::RecordedSlice;
 pub(super) use replicas::Slices;
 pub use settled::SettledSlice;
 

@@ -50,6 +50,8 @@ struct Rights {
     /// The plurals of the kinds of which another controller makes the next object first, or
     /// plural and name of such an object.
     overtaken: Vec<String>,
+    /// The plurals of the kinds that somebody else writes all the time.
+    contested: Vec<String>,
 }
 
 /// Where a request goes to.
@@ -162,6 +164,12 @@ impl FakeApiServer {
         self
     }
 
+    /// Lets somebody else be faster at each write of these kinds, given by their plurals.
+    pub fn contest(&self, plurals: &[&str]) {
+        let plurals = plurals.iter().map(|plural| (*plural).to_owned());
+        self.rights.lock().unwrap().contested = plurals.collect();
+    }
+
     /// Whether somebody else creates this object first.
     fn is_overtaken(&self, target: &Target, content: &Value) -> bool {
         let name = content.pointer("/metadata/name").and_then(Value::as_str);
@@ -202,6 +210,13 @@ impl FakeApiServer {
         }
         if *method == Method::GET {
             return None;
+        }
+        if rights.contested.contains(&target.plural) {
+            return Some(Refusal {
+                code: 409,
+                reason: "Conflict",
+                message: "the object has been modified".to_owned(),
+            });
         }
         let (left, refusal) = rights.busy.take()?;
         if left > 1 {

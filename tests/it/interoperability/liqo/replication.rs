@@ -111,7 +111,7 @@ fn only_replicas_of_this_consumer_are_deleted() {
 #[test]
 fn replicas_are_in_the_namespace_that_the_provider_has_chosen() {
     let mut two = Clusters::at("exchange/2-resourceslice");
-    let mut moved = Objects::new();
+    let mut moved = store::empty();
     for object in two.at_provider.iter() {
         let mut object = object.clone();
         let metadata = object.metadata_mut().unwrap();
