@@ -215,7 +215,10 @@ impl Shared {
     }
 
     async fn fetch(&self, peer: &ClusterId, id: &ObjectRef) -> Result<(), Error> {
-        let found = object::get(&self.client, id).await?;
+        let found = match self.may_read(id) {
+            true => object::get(&self.client, id).await?,
+            false => None,
+        };
         let mut mirror = self.mirror();
         match found {
             Some(object) => {

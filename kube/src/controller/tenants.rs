@@ -140,6 +140,15 @@ impl Shared {
         }
     }
 
+    /// Whether the controller has rights on the object: its account has given up those on the
+    /// Secrets of a namespace that is no tenant namespace any more.
+    pub(super) fn may_read(&self, id: &ObjectRef) -> bool {
+        id.kind != Kind::Secret
+            || self.account.as_ref().is_none_or(|account| {
+                account.namespace() == id.namespace || self.is_tenants_secret(id)
+            })
+    }
+
     fn is_tenants_secret(&self, id: &ObjectRef) -> bool {
         let namespace = ObjectRef::new(Kind::Namespace, "", id.namespace.as_str());
         let mirror = self.mirror();

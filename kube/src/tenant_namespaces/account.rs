@@ -40,6 +40,11 @@ impl Account {
         }
     }
 
+    /// Liqo's namespace.
+    pub(crate) fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
     /// Binds the account in a tenant namespace, and waits until the RoleBinding is in force.
     /// Does nothing if that is known.
     ///

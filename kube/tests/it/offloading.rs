@@ -328,7 +328,7 @@ impl Offloading {
         Self {
             clusters,
             consumer: Consumer::new(config, Arc::new(OneKey(cluster.key()))),
-            _replicator: Replicator::start_at(rome.client(), milan.client()).await,
+            _replicator: Replicator::start_at(rome.client(), milan.client(), |it| it).await,
         }
     }
 

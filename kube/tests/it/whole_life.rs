@@ -27,7 +27,7 @@ pub fn rome() -> FakeApiServer {
     FakeApiServer::with_liqo("rome").overtaking(&[
         "identities",
         "renews",
-        "secrets/liqo-signed-nonce",
+        "secrets/kubeconfig-resourceslice-mypool",
     ])
 }
 

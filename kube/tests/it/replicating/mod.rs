@@ -32,7 +32,7 @@ use tokio::{task::JoinHandle, time::timeout};
 use tower::service_fn;
 
 use crate::{
-    clusters::{Clusters, as_account, id, name, names},
+    clusters::{Clusters, Configure, as_account, id, name, names},
     fake::{FakeApiServer, Rule},
     least_rights,
     life::{api, until},
@@ -42,9 +42,10 @@ use crate::{
 async fn slices_and_renewals_go_to_the_provider_and_their_statuses_come_back() {
     let rights = least_rights::with("replicator", "consumer.yaml");
     let rome = FakeApiServer::with_liqo("rome").with_rights(rights);
-    let clusters = authenticated(rome, FakeApiServer::with_liqo("milan")).await;
+    let clusters = authenticated(rome, FakeApiServer::with_liqo("milan"), as_account).await;
     let at_milan = as_rome(&clusters.milan);
-    let replicator = Replicator::start(&clusters, at_milan.client()).await;
+    let to_milan = at_milan.client();
+    let replicator = Replicator::start_at(clusters.rome.client(), to_milan, as_account).await;
     let mut slice = SliceOptions::named("mypool");
     let ownership = "liqo.io/ownership".to_owned();
     slice.labels.insert(ownership, "shared".to_owned());
@@ -288,28 +289,32 @@ pub struct Replicator {
 
 impl Replicator {
     async fn start(clusters: &Clusters, milan: Client) -> Self {
-        Self::start_at(clusters.rome.client(), milan).await
+        Self::start_at(clusters.rome.client(), milan, |builder| builder).await
     }
 
-    pub async fn start_at(rome: Client, milan: Client) -> Self {
+    pub async fn start_at(rome: Client, milan: Client, configure: Configure) -> Self {
         let cluster = Cluster::open(rome).await.unwrap();
         let config = ConsumerConfig::new(cluster.id().clone());
         let side = Consumer::new(config, Arc::new(OneKey(cluster.key())));
-        Self::start_side(&cluster, side, milan).await
+        Self::start_side(&cluster, side, milan, configure).await
     }
 
-    async fn start_side(cluster: &Cluster, side: Consumer, milan: Client) -> Self {
+    async fn start_side(
+        cluster: &Cluster,
+        side: Consumer,
+        milan: Client,
+        configure: Configure,
+    ) -> Self {
         let hosts = Arc::new(Mutex::new(Vec::new()));
         let connected = hosts.clone();
-        let (controller, handle) = Controller::builder(cluster)
+        let builder = Controller::builder(cluster)
             .consumer(side.clone())
-            .service_account("liqo-auth")
             .replicate(move |config| {
                 let host = config.cluster_url.host().unwrap_or_default().to_owned();
                 connected.lock().unwrap().push(host);
                 Ok(milan.clone())
-            })
-            .build();
+            });
+        let (controller, handle) = configure(builder).build();
         let running = tokio::spawn(controller.run(pending()));
         handle.synchronized().await;
         Self {
@@ -349,11 +354,15 @@ async fn authenticated_in_memory() -> Clusters {
         FakeApiServer::with_liqo("rome"),
         FakeApiServer::with_liqo("milan"),
     );
-    authenticated(rome, milan).await
+    authenticated(rome, milan, |builder| builder).await
 }
 
-async fn authenticated(rome: FakeApiServer, milan: FakeApiServer) -> Clusters {
-    let clusters = Clusters::start_with(rome, milan, as_account).await;
+async fn authenticated(
+    rome: FakeApiServer,
+    milan: FakeApiServer,
+    configure: Configure,
+) -> Clusters {
+    let clusters = Clusters::start_with(rome, milan, configure).await;
     clusters.provider.invite(&id("rome")).await.unwrap();
     clusters.authenticated().await;
     clusters

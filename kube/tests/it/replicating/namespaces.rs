@@ -46,7 +46,7 @@ async fn replicas_go_to_the_namespace_that_the_identity_names() {
 
     let rights = remote_control_plane_in("renamed");
     let at_milan = clusters.milan.administrator().with_rights(rights);
-    let replicator = Replicator::start_side(&cluster, side, at_milan.client()).await;
+    let replicator = Replicator::start_side(&cluster, side, at_milan.client(), |it| it).await;
     replicator.request(SliceOptions::named("mypool")).await;
     accepted(&clusters, "mypool").await;
     until("the Renew has a replica", async || {
