@@ -41,8 +41,8 @@ pub use holder::Holder;
 pub use message::{Message, MessageBody};
 pub use mirror::{Follower, Mirror, MirrorError, NotYet};
 pub use objects::{ApplyError, Objects};
-pub use renewal::due_at;
-pub(crate) use renewal::expired_at;
+
+pub(crate) use renewal::{due_at, expired_at};
 pub use request::{ApiRequest, Method};
 pub(crate) use status::phases;
 pub use status::{HolderStatus, Side, Stage, Status};

@@ -10,17 +10,7 @@ use crate::model::Timestamp;
 /// The time is not measured from notBefore, because signers backdate notBefore. If
 /// a certificate's lifetime were shorter than the backdating, the certificate would
 /// always be due at once.
-///
-/// # Examples
-/// ```
-/// use liqo_auth::machine;
-///
-/// let received = "2026-11-20T13:00:00Z".parse()?;
-/// let until = "2026-11-20T13:01:30Z".parse()?;
-/// assert_eq!(machine::due_at(received, until).to_string(), "2026-11-20T13:01:00Z");
-/// # Ok::<(), liqo_auth::model::ValueError>(())
-/// ```
-pub fn due_at(received: Timestamp, until: Timestamp) -> Timestamp {
+pub(crate) fn due_at(received: Timestamp, until: Timestamp) -> Timestamp {
     received + until.since(received) / 3 * 2
 }
 

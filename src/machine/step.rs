@@ -291,7 +291,7 @@ impl Effect {
     }
 
     /// The part of the object that is changed.
-    pub fn part(&self) -> Part {
+    pub(crate) fn part(&self) -> Part {
         match self {
             Self::Patch { part, .. } => *part,
             _ => Part::Main,

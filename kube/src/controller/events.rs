@@ -72,12 +72,7 @@ pub(super) fn tenant_namespace(view: &View<'_>) -> String {
     let labelled = view
         .objects()
         .filter_map(Namespace::from_object)
-        .find(|namespace| {
-            let labels = &namespace.metadata.labels;
-            let has = |key: &str, value: &str| labels.get(key).is_some_and(|found| found == value);
-            has(names::REMOTE_CLUSTER_ID_LABEL, view.peer().as_str())
-                && has(names::TENANT_NAMESPACE_LABEL, names::TRUE)
-        });
+        .find(|namespace| namespace.tenant().as_ref() == Some(view.peer()));
     match labelled {
         Some(namespace) => namespace.metadata.name.clone(),
         None => names::tenant_namespace(view.peer()),

@@ -78,9 +78,8 @@ impl Shared {
         }
         self.unlisted().remove(namespace);
         if let Some(watch) = secrets.watch() {
-            self.feed(watch, |mirror| {
-                mirror.relist_namespace(watch, namespace, [])
-            });
+            let there = watch.clone().in_namespace(namespace);
+            self.feed(watch, |mirror| mirror.relist(&there, []));
         }
     }
 
@@ -101,9 +100,10 @@ impl Shared {
         }
         let mut peers = match shown {
             Shown::Late => Vec::new(),
-            Shown::Changed(Change::Listed(objects)) => self.feed(watch, |mirror| {
-                mirror.relist_namespace(watch, namespace, objects)
-            }),
+            Shown::Changed(Change::Listed(objects)) => {
+                let there = watch.clone().in_namespace(namespace);
+                self.feed(watch, |mirror| mirror.relist(&there, objects))
+            }
             Shown::Changed(change) => self.take(watch, change),
         };
         peers.extend(self.others(awaited));

@@ -16,6 +16,7 @@
 //! (no request is sent until an administrator sets `Pending`), or `EmptyRefused` (a
 //! token is missing).
 
+mod auth_status;
 mod configuration;
 mod course;
 mod identity;

@@ -171,6 +171,11 @@ impl Mirror {
     /// watch showed before. From now on, the watch counts as complete, even while
     /// it lists again.
     ///
+    /// A watch of all namespaces also takes lists of one namespace: give the same watch
+    /// [in that namespace](Watch::in_namespace). Such a result replaces what the watch showed
+    /// in this namespace, and does not make the watch complete. So a controller that may read
+    /// only certain namespaces can feed one watch by several.
+    ///
     /// # Errors
     /// [`MirrorError`] at the first object that does not belong to the watch. The
     /// mirror is unchanged then.
@@ -179,10 +184,10 @@ impl Mirror {
         watch: &Watch,
         objects: impl IntoIterator<Item = Object>,
     ) -> Result<Concerns, MirrorError> {
-        let at = self.find(watch)?;
+        let at = self.find_with_place(watch)?;
         let concerns = self.replace(at, watch, objects)?;
         if let Some(watched) = self.watches.get_mut(at) {
-            watched.is_complete = true;
+            watched.is_complete |= watched.watch == *watch;
         }
         if self.watches.iter().all(|watched| watched.is_complete) {
             for follower in &self.followers {
@@ -190,24 +195,6 @@ impl Mirror {
             }
         }
         Ok(concerns)
-    }
-
-    /// Takes the result of a list in one namespace, for a watch of all namespaces. So a
-    /// controller that may read only certain namespaces can feed one watch by several. The
-    /// result replaces everything that the watch showed in this namespace before. The watch
-    /// does not become complete by it.
-    ///
-    /// # Errors
-    /// [`MirrorError`] at the first object that does not belong to the watch or to the
-    /// namespace. The mirror is unchanged then.
-    pub fn relist_namespace(
-        &mut self,
-        watch: &Watch,
-        namespace: &str,
-        objects: impl IntoIterator<Item = Object>,
-    ) -> Result<Concerns, MirrorError> {
-        let at = self.find(watch)?;
-        self.replace(at, &watch.clone().in_namespace(namespace), objects)
     }
 
     /// Takes an object from a watch event: a new object, or a new version.
@@ -409,6 +396,15 @@ impl Mirror {
         };
         self.deleted.note(uid(&object));
         concerns
+    }
+
+    /// The watch, or the same watch of all namespaces.
+    fn find_with_place(&self, watch: &Watch) -> Result<usize, MirrorError> {
+        let everywhere = Watch {
+            namespace: None,
+            ..watch.clone()
+        };
+        self.find(watch).or_else(|_| self.find(&everywhere))
     }
 
     fn find(&self, watch: &Watch) -> Result<usize, MirrorError> {

@@ -265,6 +265,10 @@ pub(crate) fn cluster_role_binding(role: &str, consumer: &ClusterId) -> String {
     format!("{BINDING_PREFIX}{role}-{consumer}")
 }
 
+/// The type of the condition of a ForeignCluster with the result of the request for an
+/// identity. Source: Liqo `discoveryv1alpha1.AuthenticationStatusCondition`.
+pub(crate) const AUTHENTICATION_STATUS: &str = "AuthenticationStatus";
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,8 +13,8 @@ use liqo_auth::{
     },
     machine::{Effect, Env, Objects, Step},
     model::{
-        AuthStatus, ClusterId, ForeignCluster, Object, ProtocolVersion, Resource, Secret,
-        ServiceAccount, Timestamp, names,
+        AuthStatus, ClusterId, ForeignCluster, Object, Resource, Secret, ServiceAccount, Timestamp,
+        names,
     },
     policy::Policy,
     provider::{AuthoritySigner, Endpoint, NameTable},
@@ -84,11 +84,20 @@ impl Pair {
 
     pub(crate) fn set_status(&mut self, status: AuthStatus) {
         let mut cluster = self.cluster().clone();
-        let version = match cluster.status.auth_status {
-            Some(_) => ProtocolVersion::V0_2,
-            None => ProtocolVersion::V0_4,
-        };
-        cluster.status.set_auth_status(status, version, now());
+        // The field is that of 0.2; the condition, that of later versions.
+        if cluster.status.auth_status.is_some() {
+            cluster.status.auth_status = Some(status);
+        } else {
+            let mut conditions = cluster.status.peering_conditions.iter_mut();
+            let present = conditions.find(|it| it.condition_type == "AuthenticationStatus");
+            present.unwrap().status = match status {
+                AuthStatus::Pending => "Pending",
+                AuthStatus::Accepted => "Established",
+                AuthStatus::Refused => "Denied",
+                AuthStatus::EmptyRefused => "EmptyDenied",
+            }
+            .to_owned();
+        }
         self.at_home.insert(cluster.into());
     }
 

@@ -303,7 +303,7 @@ fn the_list_of_a_namespace_replaces_what_it_showed_there_alone() {
     let elsewhere = secret("n-2", "first", &labels);
     let list = |mirror: &mut Mirror, namespace: &str, objects: &[&Object]| {
         let objects = objects.iter().map(|object| (*object).clone());
-        mirror.relist_namespace(&secrets, namespace, objects)
+        mirror.relist(&secrets.clone().in_namespace(namespace), objects)
     };
     let one = Ok(Concerns::Peer(id("one")));
     assert_eq!(list(&mut mirror, "n-1", &[&first, &second]), one);
@@ -322,7 +322,9 @@ fn the_list_of_a_namespace_replaces_what_it_showed_there_alone() {
 fn the_list_of_a_namespace_does_not_complete_the_watch() {
     let [_, secrets, _, _] = watches();
     let mut mirror = Mirror::new([secrets.clone()]);
-    mirror.relist_namespace(&secrets, "n", []).unwrap();
+    mirror
+        .relist(&secrets.clone().in_namespace("n"), [])
+        .unwrap();
     assert_eq!(mirror.view(&id("one")).unwrap_err().watch, secrets);
 }
 

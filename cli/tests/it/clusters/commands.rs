@@ -1,5 +1,7 @@
 //! Commands, as a person runs them.
 
+use base64::{Engine, engine::general_purpose::STANDARD};
+
 use super::{BOTH, Clusters};
 
 #[test]
@@ -28,7 +30,9 @@ impl Clusters {
         self.0.ok(&authenticate);
         assert_eq!(self.kubectl("milan", "get csr -o name"), requests);
         assert_eq!(self.kubeconfig(""), kubeconfig);
-        let settings = self.kubectl("rome", "get configmap liqo-auth-settings -n liqo -o yaml");
+        let secret = "get secret liqo-auth-settings -n liqo -o jsonpath={.data.settings\\.yaml}";
+        let settings = STANDARD.decode(self.kubectl("rome", secret)).unwrap();
+        let settings = String::from_utf8(settings).unwrap();
         assert!(settings.contains("providerKeys"), "{settings}");
     }
 
