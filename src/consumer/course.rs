@@ -50,6 +50,9 @@ impl Look<'_> {
         if ending::is_ending(self.observed) {
             return Ok(Phase::Ending);
         }
+        if self.observed.identity.is_none() && self.observed.nonce_text().is_none() {
+            return Ok(Phase::AwaitsNonce);
+        }
         let Some(keys) = self.keys else {
             return Ok(Phase::NeedsKey);
         };

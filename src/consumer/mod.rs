@@ -8,7 +8,8 @@
 //!      AwaitsNonce ──▶ NeedsSignature ──▶ AwaitsIdentity ──▶ NeedsKubeconfig ──▶ Authenticated
 //!           │   receive(Nonce)                ▲   receive(Identity)   │
 //!           └─────────────────────────────────┘                       └──▶ Refused
-//!      NeedsKey: at any point, while the key store has no key or has not answered
+//!      NeedsKey: once a nonce or an Identity is stored, while the key store has no key
+//!                or has not answered
 //!      NeedsIdentity: the stored Identity cannot be used any more, and a Renew
 //!                     contains parameters for a usable Identity
 //!      Ending: after unauthenticate, until all objects of the peering are gone

@@ -28,7 +28,8 @@ phases! {
     #[derive(Clone)]
     #[non_exhaustive]
     pub enum Phase {
-        /// The key store has no key for this provider, or has not answered yet.
+        /// A nonce or an Identity is stored, and the key store has no key for this
+        /// provider, or has not answered yet.
         NeedsKey => InProgress,
         /// The consumer waits for the provider's nonce.
         AwaitsNonce => Waiting,

@@ -237,6 +237,9 @@ fn a_crash_after_any_effect_leads_to_the_same_objects() {
 #[test]
 fn a_key_store_that_answers_later_loses_no_nonce() {
     let (mut home, service) = home(false, None);
+    // Nothing has to be signed yet.
+    assert_eq!(home.phase(), "AwaitsNonce");
+    assert_eq!(home.turn().wait.awaiting, [Awaited::Nonce]);
     let step = home.receive(nonce(7)).unwrap();
     assert_eq!(step.wait.awaiting, [Awaited::OwnKey]);
     assert_eq!(home.phase(), "NeedsKey");

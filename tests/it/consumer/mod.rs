@@ -4,6 +4,7 @@
 mod aws;
 mod ending;
 mod home;
+mod key_choice;
 mod keys;
 mod late_nonces;
 mod later_keys;
