@@ -48,7 +48,7 @@ mod watching;
 
 pub use apply::{Applied, apply};
 pub use clock::Clock;
-pub use cluster::{Cluster, Opened};
+pub use cluster::{Cluster, Opened, ProviderKeys};
 pub use controller::{Controller, ControllerBuilder, Counts, Handle};
 pub use error::Error;
 pub use identity::config_of_identity;

@@ -5,7 +5,7 @@ use kube::{Client, api::ListParams};
 use liqo_auth::{
     crypto::{Algorithm, KeyPair, RecordKey, SigningKey},
     machine::Effect,
-    model::{Kind, Metadata, Object, ObjectRef, Secret, SecretBytes, names},
+    model::{ClusterId, Kind, Metadata, Object, ObjectRef, Secret, SecretBytes, names},
     policy::Policy,
 };
 
@@ -52,23 +52,64 @@ pub(super) async fn own_key(
     missing: Missing,
 ) -> Result<(KeyPair, Option<Object>), Error> {
     let id = ObjectRef::new(Kind::Secret, namespace, names::CLUSTER_KEYS_SECRET);
-    let found = find_or_make(client, &id, listed, missing, || {
-        let key = KeyPair::generate(Algorithm::Ed25519, &mut SysRng)
-            .map_err(|_| Error::Machine(NO_RANDOMNESS))?;
-        let (private, public) = (key.to_pkcs8_pem(), key.public_key().to_pem());
-        Ok(vec![
-            (names::PRIVATE_KEY, private.expose().as_bytes().into()),
-            (names::PUBLIC_KEY, public.into_bytes().into()),
-        ])
-    })
-    .await?;
-    let pem = field(&id, &found.secret, names::PRIVATE_KEY)?;
+    let make = || new_pair(Algorithm::Ed25519);
+    let found = find_or_make(client, &id, listed, missing, make).await?;
+    Ok((pair(&id, &found.secret)?, found.unwritten()))
+}
+
+/// The key pair that is for this provider alone, if there is one.
+pub(super) async fn of_provider(
+    client: &Client,
+    namespace: &str,
+    provider: &ClusterId,
+) -> Result<Option<KeyPair>, Error> {
+    let id = id_for(namespace, provider);
+    let Some(found) = object::get(client, &id).await? else {
+        return Ok(None);
+    };
+    Ok(Some(pair(&id, &written(&id, found)?.secret)?))
+}
+
+/// Makes a key pair for this provider alone. If another program makes one first, that one is
+/// returned.
+pub(super) async fn make_for(
+    client: &Client,
+    namespace: &str,
+    provider: &ClusterId,
+    algorithm: Algorithm,
+) -> Result<KeyPair, Error> {
+    let id = id_for(namespace, provider);
+    let make = || new_pair(algorithm);
+    let made = find_or_make(client, &id, None, Missing::Made, make).await?;
+    pair(&id, &made.secret)
+}
+
+/// Whether the Secret has the name of one for a provider alone.
+pub(super) fn is_for_provider(secret: &ObjectRef) -> bool {
+    secret.name.starts_with(FOR_PROVIDER)
+}
+
+fn id_for(namespace: &str, provider: &ClusterId) -> ObjectRef {
+    ObjectRef::new(Kind::Secret, namespace, format!("{FOR_PROVIDER}{provider}"))
+}
+
+fn new_pair(algorithm: Algorithm) -> Result<Vec<(&'static str, SecretBytes)>, Error> {
+    let key = KeyPair::generate(algorithm, &mut SysRng);
+    let key = key.map_err(|_| Error::Machine(NO_RANDOMNESS))?;
+    let (private, public) = (key.to_pkcs8_pem(), key.public_key().to_pem());
+    Ok(vec![
+        (names::PRIVATE_KEY, private.expose().as_bytes().into()),
+        (names::PUBLIC_KEY, public.into_bytes().into()),
+    ])
+}
+
+fn pair(id: &ObjectRef, secret: &Secret) -> Result<KeyPair, Error> {
+    let pem = field(id, secret, names::PRIVATE_KEY)?;
     let key = KeyPair::from_pkcs8_pem(pem, &Policy::compatible());
-    let key = key.map_err(|error| Error::Setup {
-        object: id,
+    key.map_err(|error| Error::Setup {
+        object: id.clone(),
         problem: format!("{}: {error}", names::PRIVATE_KEY),
-    })?;
-    Ok((key, found.unwritten()))
+    })
 }
 
 /// The key that seals a provider's records. Its Secret is read by name, unless the
@@ -178,5 +219,7 @@ fn field<'s>(id: &ObjectRef, secret: &'s Secret, key: &str) -> Result<&'s [u8], 
     })
 }
 
+/// Liqo's name of a cluster's keys, before the provider's ID. A home uses the same names.
+const FOR_PROVIDER: &str = "authentication-keys-";
 const RECORD_KEY_SECRET: &str = "liqo-auth-record-key";
 const RECORD_KEY: &str = "key";

@@ -1,4 +1,5 @@
 mod keys;
+mod provider_keys;
 
 use std::sync::Arc;
 
@@ -11,6 +12,8 @@ use liqo_auth::{
     model::{ClusterId, Kind, NamespaceName, Object, ObjectRef, names},
     provider::NameRegistry,
 };
+
+pub use self::provider_keys::ProviderKeys;
 
 use self::keys::Missing;
 use crate::{Error, clock::entropy, error::succeeds_in_time, object};
@@ -111,12 +114,17 @@ impl Cluster {
         let (cluster, unwritten_keys) =
             Self::with_keys(client, namespace, &config_maps, listed, missing).await?;
         let mut secrets = secrets;
-        let settings = secrets.extract_if(.., |it| it.id().name == SETTINGS_SECRET);
+        let settings = secrets
+            .extract_if(.., |it| it.id().name == SETTINGS_SECRET)
+            .last();
         Ok(Opened {
             cluster,
             unwritten_keys,
             config_maps,
-            settings: settings.last(),
+            settings,
+            provider_keys: secrets
+                .extract_if(.., |it| keys::is_for_provider(&it.id()))
+                .collect(),
             records: secrets.into_iter().filter(is_record).collect(),
         })
     }
@@ -193,6 +201,8 @@ pub struct Opened {
     pub config_maps: Vec<DynamicObject>,
     /// The library's records of all peers.
     pub records: Vec<Object>,
+    /// The Secrets with a key for one provider alone ([`ProviderKeys`]).
+    pub provider_keys: Vec<Object>,
     /// The Secret `liqo-auth-settings`, in which a program keeps its settings for peers.
     /// Liqo lets peering users read all ConfigMaps, and no Secret.
     pub settings: Option<Object>,

@@ -35,7 +35,7 @@ use self::{
     replication::Replications,
     shared::{Choices, Shared, Sides},
 };
-use crate::{Clock, Cluster, LimitsEnforcement, Transport, watching};
+use crate::{Clock, Cluster, LimitsEnforcement, ProviderKeys, Transport, watching};
 
 /// Runs the provider's side of a cluster, the consumer's side, or both, for all peers.
 ///
@@ -95,6 +95,7 @@ impl Controller {
                 offloading: None,
                 account: None,
                 watches_all_secrets: false,
+                provider_keys: None,
             },
         }
     }
@@ -300,6 +301,14 @@ impl ControllerBuilder {
     #[must_use]
     pub fn watch_all_secrets(mut self) -> Self {
         self.choices.watches_all_secrets = true;
+        self
+    }
+
+    /// Chooses the keys towards providers in this key store of the consumer. Without this
+    /// call, the store must know the keys itself.
+    #[must_use]
+    pub fn provider_keys(mut self, keys: ProviderKeys) -> Self {
+        self.choices.provider_keys = Some(keys);
         self
     }
 

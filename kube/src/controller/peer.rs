@@ -120,6 +120,9 @@ impl Shared {
                 self.counters.looks.add_one();
                 side.reconcile(&view, self.clock.env()?)?
             };
+            if self.chooses_key(peer, &step).await? {
+                continue;
+            }
             // A notice is reported even if the step removes its cause.
             let notices = step.notices.iter();
             reports.extend(notices.filter_map(|notice| Some((note(notice, peer)?, NOTICE))));
@@ -139,6 +142,24 @@ impl Shared {
         Ok(Pause::Unsettled)
     }
 
+    /// Finds or makes the key towards a provider if the step awaits it. Returns true if the
+    /// step has to be made again with this key.
+    async fn chooses_key(&self, peer: &ClusterId, step: &Step) -> Result<bool, Error> {
+        if !step.wait.awaiting.contains(&Awaited::OwnKey) {
+            return Ok(false);
+        }
+        let (Some(keys), Some(consumer)) = (&self.provider_keys, self.sides().consumer) else {
+            return Ok(false);
+        };
+        keys.choose(peer, |of_cluster, setting| {
+            let now = self.clock.now()?;
+            let mirror = self.mirror();
+            let view = mirror.view(peer).map_err(|_| Error::NotSynchronized)?;
+            Ok(consumer.takes_own_key(&view, of_cluster, setting, now)?)
+        })
+        .await
+    }
+
     async fn execute(&self, peer: &ClusterId, order: &Order) -> Result<Step, Error> {
         let mut overtaken = None;
         for attempt in 0..MOST_ATTEMPTS {
@@ -151,6 +172,9 @@ impl Shared {
                 let view = mirror.view(peer).map_err(|_| Error::NotSynchronized)?;
                 (order.call)(&view, self.clock.env()?)?
             };
+            if self.chooses_key(peer, &step).await? {
+                continue;
+            }
             match self.carry_out(peer, &step).await? {
                 Carried::Overtaken(id) => {
                     overtaken = Some(id);

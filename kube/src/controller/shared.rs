@@ -21,7 +21,7 @@ use tokio::sync::watch;
 
 use super::{counts::Counters, events::Events, failures::Failures};
 use crate::{
-    Clock, Cluster, Error, LimitsEnforcement, Transport,
+    Clock, Cluster, Error, LimitsEnforcement, ProviderKeys, Transport,
     offloading::{MadeKind, Offloading},
     tenant_namespaces::Account,
     watching::Change,
@@ -54,6 +54,7 @@ pub(super) struct Choices {
     /// The name of the ServiceAccount that is bound in tenant namespaces.
     pub(super) account: Option<String>,
     pub(super) watches_all_secrets: bool,
+    pub(super) provider_keys: Option<ProviderKeys>,
 }
 
 /// Makes the client of a provider from the configuration of a kubeconfig.
@@ -74,6 +75,7 @@ pub(crate) struct Shared {
     /// namespaces.
     pub(super) account: Option<Arc<Account>>,
     pub(super) watches_all_secrets: bool,
+    pub(super) provider_keys: Option<ProviderKeys>,
     /// The tenant namespaces whose Secrets are not listed yet, with their peers.
     unlisted: Mutex<BTreeMap<String, ClusterId>>,
     mirror: Mutex<Mirror>,
@@ -142,6 +144,7 @@ impl Shared {
             offloading,
             account,
             watches_all_secrets,
+            provider_keys,
         } = choices;
         let account = account.map(|name| {
             Arc::new(Account::new(
@@ -167,6 +170,7 @@ impl Shared {
             offloading,
             account,
             watches_all_secrets,
+            provider_keys,
             unlisted: Mutex::default(),
             mirror: Mutex::new(mirror),
             orders: Mutex::default(),

@@ -12,7 +12,7 @@ use liqo_auth::{
     model::{ClusterId, Object, Timestamp},
     provider::{Endpoint, Provider},
 };
-use liqo_auth_kube::{Cluster, Controller, ControllerBuilder, Handle, Link};
+use liqo_auth_kube::{Cluster, Controller, ControllerBuilder, Handle, Link, ProviderKeys};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -32,6 +32,8 @@ pub struct Clusters {
     pub milan: FakeApiServer,
     pub consumer: Handle,
     pub provider: Handle,
+    /// The keys of rome.
+    pub keys: ProviderKeys,
     endpoint: Endpoint,
     running: JoinSet<()>,
 }
@@ -58,9 +60,10 @@ impl Clusters {
         let mut running = JoinSet::new();
         let endpoint = signer(&milan, &mut running);
         let (at_rome, at_milan) = (rome.client(), milan.client());
-        let (consumer, provider) =
+        let (consumer, provider, keys) =
             controllers_with(at_rome, at_milan, &endpoint, &mut running, configure).await;
         Self {
+            keys,
             rome,
             milan,
             consumer,
@@ -124,7 +127,9 @@ pub async fn controllers(
     endpoint: &Endpoint,
     running: &mut JoinSet<()>,
 ) -> (Handle, Handle) {
-    controllers_with(rome, milan, endpoint, running, |builder| builder).await
+    let (consumer, provider, _) =
+        controllers_with(rome, milan, endpoint, running, |builder| builder).await;
+    (consumer, provider)
 }
 
 async fn controllers_with(
@@ -133,20 +138,21 @@ async fn controllers_with(
     endpoint: &Endpoint,
     running: &mut JoinSet<()>,
     configure: Configure,
-) -> (Handle, Handle) {
+) -> (Handle, Handle, ProviderKeys) {
     let cluster = Cluster::open(rome).await.unwrap();
-    let consumer = consumer_of(&cluster);
+    let keys = ProviderKeys::of(&cluster);
     // Each side carries messages to the other one, whose handle is needed first.
     let to_provider = Later::default();
     let builder = Controller::builder(&cluster)
-        .consumer(consumer)
+        .consumer(consumer_with(&cluster, &keys))
+        .provider_keys(keys.clone())
         .transport(to_provider.clone());
     let (controller, consumer) = configure(builder).build();
     running.spawn(controller.run(pending()));
     let provider = provider(milan, endpoint, &consumer, running, configure).await;
     to_provider.set(&provider);
     consumer.synchronized().await;
-    (consumer, provider)
+    (consumer, provider, keys)
 }
 
 async fn provider(
@@ -182,6 +188,12 @@ pub async fn provider_alone(server: &FakeApiServer, configure: Configure) -> (Ha
 pub fn consumer_of(cluster: &Cluster) -> Consumer {
     let config = ConsumerConfig::new(cluster.id().clone());
     Consumer::new(config, Arc::new(OneKey(cluster.key())))
+}
+
+/// The consumer's side of a cluster, with these keys.
+pub fn consumer_with(cluster: &Cluster, keys: &ProviderKeys) -> Consumer {
+    let config = ConsumerConfig::new(cluster.id().clone());
+    Consumer::new(config, Arc::new(keys.clone()))
 }
 
 /// The provider's side of a cluster, with the cluster's own signer.

@@ -27,6 +27,7 @@ mod login;
 mod many;
 mod offloading;
 mod opening;
+mod provider_keys;
 mod proxies;
 mod real_clusters;
 mod real_liqo;
