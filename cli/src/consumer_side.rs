@@ -7,15 +7,15 @@ use std::sync::Arc;
 use liqo_auth::{
     Machine,
     consumer::{Consumer, ConsumerConfig, Phase, Status},
-    crypto::Nonce,
+    crypto::{Answer, BoxError, KeyStore, Nonce, SigningKey},
     error::Error,
     machine::{Effect, Message, MessageBody, Notice, Watch},
-    model::{ClusterId, Identity, Namespace, ObjectRef, Secret, Tenant, names},
+    model::{ClusterId, Identity, Kind, Namespace, ObjectRef, Secret, Tenant, names},
     policy::Policy,
 };
 
 use crate::{
-    driver::Driver,
+    driver::{Driver, failure},
     environment::Clock,
     failure::{Failure, Result},
     home::{Home, Settings},
@@ -49,7 +49,7 @@ impl<'h> ConsumerSide<'h> {
     ) -> Result<Self> {
         check_other(home, peer)?;
         Ok(Self {
-            machine: consumer(home, peer, policy)?,
+            machine: consumer(home, peer, policy, clock)?,
             home,
             peer: peer.clone(),
             clock,
@@ -65,7 +65,7 @@ impl<'h> ConsumerSide<'h> {
         clock: Clock,
         identity: &Identity,
     ) -> Result<Result<(), Error>> {
-        let consumer = consumer(home, peer, policy)?;
+        let consumer = consumer(home, peer, policy, clock)?;
         let message = Message::new(peer, consumer.cluster_id(), identity.clone());
         Self::judge(home, peer, &consumer, clock, message)
     }
@@ -181,8 +181,17 @@ impl<'h> ConsumerSide<'h> {
     }
 }
 
-fn consumer(home: &Home, peer: &ClusterId, policy: &Policy) -> Result<Consumer> {
-    let keys = Arc::new(home.keys()?);
+/// The consumer of a home, for one provider. It signs nothing before the key for the provider
+/// is made, if there has to be one ([`ensure_key`]).
+fn consumer(home: &Home, peer: &ClusterId, policy: &Policy, clock: Clock) -> Result<Consumer> {
+    let keys: Arc<dyn KeyStore> = match home.is_live() && lacks_key(home, peer, policy, clock)? {
+        true => Arc::new(NoKey),
+        false => Arc::new(home.keys()?),
+    };
+    Ok(Consumer::new(config(home, peer, policy), keys))
+}
+
+fn config(home: &Home, peer: &ClusterId, policy: &Policy) -> ConsumerConfig {
     let settings = home
         .settings
         .peers
@@ -194,24 +203,74 @@ fn consumer(home: &Home, peer: &ClusterId, policy: &Policy) -> Result<Consumer> 
     config
         .peers
         .insert(peer.clone(), settings.unwrap_or_default());
-    Ok(Consumer::new(config, keys))
+    config
 }
 
-/// What the consumer's side watches on a cluster.
+/// A key that is not made yet.
+struct NoKey;
+
+impl KeyStore for NoKey {
+    fn find(&self, _peer: &ClusterId) -> Result<Answer<Arc<dyn SigningKey>>, BoxError> {
+        Ok(Answer::Pending)
+    }
+}
+
+/// Makes a key for a provider alone, if it has none yet and the settings, or what is known of
+/// the provider, want one. A key that the provider may know stays.
+pub(crate) fn ensure_key(
+    home: &mut Home,
+    provider: &ClusterId,
+    policy: &Policy,
+    clock: Clock,
+) -> Result<()> {
+    check_other(home, provider)?;
+    match lacks_key(home, provider, policy, clock)? {
+        true => home.make_first_key(provider, clock.now()?),
+        false => Ok(()),
+    }
+}
+
+/// Whether a key for this provider alone is still to be made.
+fn lacks_key(home: &Home, provider: &ClusterId, policy: &Policy, clock: Clock) -> Result<bool> {
+    if home.has_own_key(provider) {
+        return Ok(false);
+    }
+    let setting = home.settings.key_for(provider);
+    if !home.is_live() {
+        // No peer reads a home.
+        return Ok(setting == Some(true) && !home.is_known_to(provider));
+    }
+    let key: Arc<dyn SigningKey> = home.key()?;
+    let consumer = Consumer::new(config(home, provider, policy), Arc::new(NoKey));
+    consumer
+        .takes_own_key(&home.view(provider), &key, setting, clock.now()?)
+        .map_err(|error| failure(home, &error))
+}
+
+/// What the consumer's side watches on a cluster, and the Tenants: a provider that has one is
+/// a consumer, too.
 pub(crate) fn watches(home: &Home) -> Result<Vec<Watch>> {
-    Ok(consumer_with(home, &home.settings, &Policy::default())?.watches())
+    let keys = Arc::new(home.keys()?);
+    let consumer = consumer_with(home, &home.settings, &Policy::default(), keys);
+    let mut watches = consumer.watches();
+    watches.push(Watch::all(Kind::Tenant));
+    Ok(watches)
 }
 
-/// The consumer of a home, with these settings for all peers.
-pub(crate) fn consumer_with(home: &Home, settings: &Settings, policy: &Policy) -> Result<Consumer> {
-    let keys = Arc::new(home.keys()?);
+/// The consumer of a home, with these settings for all peers and these keys.
+pub(crate) fn consumer_with(
+    home: &Home,
+    settings: &Settings,
+    policy: &Policy,
+    keys: Arc<dyn KeyStore>,
+) -> Consumer {
     let mut config = ConsumerConfig::new(home.cluster_id().clone());
     config.policy = policy.clone();
     config.namespace = home.liqo_namespace();
     for (peer, settings) in &settings.peers {
         config.peers.insert(peer.clone(), settings.to_library());
     }
-    Ok(Consumer::new(config, keys))
+    Consumer::new(config, keys)
 }
 
 /// A notice as a sentence. None for a notice that is not shown.

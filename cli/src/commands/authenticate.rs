@@ -96,7 +96,7 @@ fn exchange(
     know_provider(arguments, local, remote)?;
     let printer = context.printer;
     let mut steps = Steps::begin(printer);
-    local.ensure_own_key(&provider_id, context.clock.now()?)?;
+    consumer_side::ensure_key(local, &provider_id, &context.policy, context.clock)?;
     let mut consumer = ConsumerSide::new(local, &provider_id, &context.policy, context.clock)?;
     let mut provider = ProviderSide::new(remote, &consumer_id, &context.policy, context.clock)?;
 

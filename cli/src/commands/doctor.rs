@@ -16,7 +16,7 @@ use crate::{
     failure::{Failure, Result, paragraph},
     home::{Home, Use, repair},
     output::{Mark, counted, program},
-    overview,
+    overview::{self, Role},
 };
 
 /// Something that a person mends.
@@ -42,6 +42,7 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
         loaded => {
             loaded?;
             findings.extend(of_key(context, &mut home)?);
+            findings.extend(of_shared_key(&home)?);
         }
     }
     findings.extend(of_objects(&home));
@@ -134,6 +135,33 @@ fn of_key(context: &Context, home: &mut Home) -> Result<Vec<Finding>> {
             )
         })
         .collect())
+}
+
+/// Providers that are consumers, too, and have the cluster's key in their tenant namespace.
+fn of_shared_key(home: &Home) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    if !home.is_live() {
+        return Ok(findings);
+    }
+    let peers = overview::peers(home);
+    for (peer, role) in &peers {
+        let is_two_way = *role == Role::Provider && peers.contains(&(peer.clone(), Role::Consumer));
+        if !is_two_way || !home.is_known_by_cluster_key(peer)? {
+            continue;
+        }
+        let (program, options) = (program(), home.site().options());
+        findings.push(Finding::new(
+            format!(
+                "{peer} is a consumer of this cluster, too, and knows this cluster by its own key: the kubeconfig in the tenant namespace has this key, and a peering user of {peer} may read it and act as this cluster towards all peers"
+            ),
+            format!(
+                "Set `keyPerProvider: true` for {peer} in {}. Then end the peering on both sides ({program} unauthenticate {options} --remote-kubeconfig FILE), have {peer} run `release --remote-cluster-id {}`, and authenticate again.",
+                home.peers_place(),
+                home.cluster_id(),
+            ),
+        ));
+    }
+    Ok(findings)
 }
 
 fn of_objects(home: &Home) -> Vec<Finding> {

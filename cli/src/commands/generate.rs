@@ -10,7 +10,7 @@ use liqo_auth::{
 use super::{endpoint, known::keep};
 use crate::{
     arguments::{Format, GenerateIdentity, GenerateTenant},
-    consumer_side::{ConsumerSide, ConsumerStand},
+    consumer_side::{ConsumerSide, ConsumerStand, ensure_key},
     context::Context,
     failure::{Code, Failure, Result},
     home::{Home, SecretValue, Use},
@@ -35,8 +35,9 @@ pub(super) fn tenant(context: &Context, arguments: &GenerateTenant) -> Result<()
             };
         home.peer_mut(peer).remote_tenant_namespace = namespace;
     }
-    if given.is_some() {
-        home.ensure_own_key(peer, context.clock.now()?)?;
+    // A nonce may be there that was not signed yet.
+    if given.is_some() || home.is_known_to(peer) {
+        ensure_key(&mut home, peer, &context.policy, context.clock)?;
     }
     let mut consumer = ConsumerSide::new(&mut home, peer, &context.policy, context.clock)?;
     let tenant = match given {

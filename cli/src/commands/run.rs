@@ -6,14 +6,14 @@ mod probes;
 mod settings;
 mod webhook;
 
-use std::{future::Future, net::SocketAddr, time::Duration};
+use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
 use futures::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
 use kube::Client;
-use liqo_auth_kube::{Cluster, Controller, Handle, client_of};
+use liqo_auth_kube::{Cluster, Controller, Handle, ProviderKeys, client_of};
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::watch,
@@ -44,10 +44,12 @@ pub(super) fn run(context: &Context, arguments: &Run) -> Result<()> {
     home.forget_opening();
     home.on_cluster(|cluster| {
         let (home, cluster) = (&home, cluster.clone());
-        let controller = controller(context, arguments, home, &cluster);
+        let keys = ProviderKeys::of(&cluster);
+        let controller = controller(context, arguments, home, &cluster, &keys);
         async move {
             let (controller, handle) = controller?;
-            let settings = settings::follow(context, home, cluster.principals(), handle.clone());
+            let names = cluster.principals();
+            let settings = settings::follow(context, home, names, keys, handle.clone());
             let webhook = Webhook::new(&arguments.webhook, home.client()?)?;
             serve(arguments, controller, handle, settings, webhook).await
         }
@@ -59,17 +61,22 @@ fn controller(
     arguments: &Run,
     home: &Home,
     cluster: &Cluster,
+    keys: &ProviderKeys,
 ) -> Result<(Controller, Handle)> {
     let mut builder = Controller::builder(cluster)
         .clock(context.clock.running()?)
-        .publish_events();
+        .publish_events()
+        .provider_keys(keys.clone());
     if arguments.sides.has_provider() {
         let (settings, principals) = (&home.settings, cluster.principals());
         let provider = provider_with(home, settings, &context.policy, principals)?;
         builder = builder.provider(provider);
     }
     if arguments.sides.has_consumer() {
-        builder = builder.consumer(consumer_with(home, &home.settings, &context.policy)?);
+        let (settings, policy) = (&home.settings, &context.policy);
+        settings.choose_keys(keys);
+        let keys = Arc::new(keys.clone());
+        builder = builder.consumer(consumer_with(home, settings, policy, keys));
     }
     if arguments.replicate {
         builder = builder.replicate(|config| client_of(with_user_agent(config)));

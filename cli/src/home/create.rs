@@ -154,7 +154,7 @@ fn objects_and_settings(blueprint: &Blueprint) -> Result<(Settings, Store)> {
         require_approval: blueprint.require_approval,
         signer: blueprint.signer,
         for_cluster: blueprint.for_cluster,
-        key_per_provider: blueprint.key_per_provider,
+        key_per_provider: blueprint.key_per_provider.then_some(true),
         peers: Default::default(),
     };
     if let Some(ca) = &blueprint.api_server_ca {

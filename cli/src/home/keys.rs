@@ -23,7 +23,7 @@ pub(crate) struct OwnKey {
 }
 
 impl Home {
-    /// The keys towards all providers. A cluster has one key, which Liqo uses, too.
+    /// The keys towards all providers.
     pub(crate) fn keys(&self) -> Result<KeysByProvider> {
         let mut keys = KeysByProvider::new(self.key()?);
         for own in self.own_keys()? {
@@ -37,7 +37,7 @@ impl Home {
     pub(crate) fn own_keys(&self) -> Result<Vec<OwnKey>> {
         let mut found = Vec::new();
         for secret in self.all::<Secret>() {
-            if let Some(provider) = provider_of(secret) {
+            if let Some(provider) = self.provider_of(secret) {
                 found.push(self.read_own(provider, secret)?);
             }
         }
@@ -94,15 +94,22 @@ impl Home {
         Ok(own.predecessor.is_some() && !is_certified && self.has_signed_nonce(provider, key))
     }
 
-    /// Makes a key for a provider in memory, if the settings want one for each provider and
-    /// the provider does not know a key of this cluster yet.
-    pub(crate) fn ensure_own_key(&mut self, provider: &ClusterId, now: Timestamp) -> Result<()> {
-        let is_there = self.secret_of(provider).is_some();
-        if !self.settings.key_per_provider || is_there || self.is_known_to(provider) {
-            return Ok(());
-        }
+    /// Whether there is a key for this provider only.
+    pub(crate) fn has_own_key(&self, provider: &ClusterId) -> bool {
+        self.secret_of(provider).is_some()
+    }
+
+    /// Whether the certificate from a provider is for the cluster's key.
+    pub(crate) fn is_known_by_cluster_key(&self, provider: &ClusterId) -> Result<bool> {
+        let key = self.key()?;
+        let certified = self.certified_key(provider);
+        Ok(certified.as_deref() == Some(key.public_key().spki_der()))
+    }
+
+    /// Makes the first key for a provider: in a home in memory, and on a cluster at once.
+    pub(crate) fn make_first_key(&mut self, provider: &ClusterId, now: Timestamp) -> Result<()> {
         let algorithm = self.key()?.public_key().algorithm();
-        self.make_own_key(provider, algorithm, now)?;
+        self.put_own_key(provider, algorithm, None, now)?;
         Ok(())
     }
 
@@ -114,19 +121,27 @@ impl Home {
         algorithm: Algorithm,
         now: Timestamp,
     ) -> Result<OwnKey> {
-        self.folder(
-            "makes a key that only a home has: a cluster has one key, which Liqo uses, too",
-        )?;
-        let key = KeyPair::generate(algorithm, &mut SysRng).context("the key cannot be made")?;
+        self.folder("makes a new key in place of another, and only a home's key is replaced")?;
         let predecessor = match self.is_known_to(provider) {
             true => Some(self.known_key(provider)?),
             false => None,
         };
+        self.put_own_key(provider, algorithm, predecessor, now)
+    }
+
+    fn put_own_key(
+        &mut self,
+        provider: &ClusterId,
+        algorithm: Algorithm,
+        predecessor: Option<Arc<KeyPair>>,
+        now: Timestamp,
+    ) -> Result<OwnKey> {
+        let key = KeyPair::generate(algorithm, &mut SysRng).context("the key cannot be made")?;
         let present = self.secret_of(provider).cloned();
         let mut secret = present.clone().unwrap_or_else(|| Secret {
             metadata: Metadata {
                 name: format!("{OWN_KEY}{provider}"),
-                namespace: names::LIQO_NAMESPACE.to_owned(),
+                namespace: self.liqo_namespace_name().to_owned(),
                 ..Metadata::default()
             },
             secret_type: Some(names::OPAQUE.to_owned()),
@@ -150,6 +165,7 @@ impl Home {
                 object: secret.into(),
             },
         };
+        self.meet(effect.id());
         self.apply(&effect, now)?;
         Ok(OwnKey {
             provider: provider.clone(),
@@ -204,7 +220,16 @@ impl Home {
     }
 
     fn secret_of(&self, provider: &ClusterId) -> Option<&Secret> {
-        self.get(names::LIQO_NAMESPACE, &format!("{OWN_KEY}{provider}"))
+        let name = format!("{OWN_KEY}{provider}");
+        self.get(self.liqo_namespace_name(), &name)
+    }
+
+    /// The provider of a Secret with such a key.
+    fn provider_of(&self, secret: &Secret) -> Option<ClusterId> {
+        if secret.metadata.namespace != self.liqo_namespace_name() {
+            return None;
+        }
+        secret.metadata.name.strip_prefix(OWN_KEY)?.parse().ok()
     }
 
     fn read_own(&self, provider: ClusterId, secret: &Secret) -> Result<OwnKey> {
@@ -227,14 +252,6 @@ impl Home {
         let key = KeyPair::from_pkcs8_pem(text, &Policy::compatible());
         key.map(Arc::new).map_err(|error| odd(&error))
     }
-}
-
-/// The provider of a Secret with such a key.
-fn provider_of(secret: &Secret) -> Option<ClusterId> {
-    if secret.metadata.namespace != names::LIQO_NAMESPACE {
-        return None;
-    }
-    secret.metadata.name.strip_prefix(OWN_KEY)?.parse().ok()
 }
 
 /// Liqo's name of a cluster's keys, and the provider.

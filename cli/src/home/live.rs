@@ -16,7 +16,7 @@ use kube::{
 use liqo_auth::{
     crypto::{KeyPair, RecordKey},
     machine::{Effect, Version, Watch},
-    model::{ClusterId, Kind, NamespaceName, Object, ObjectRef},
+    model::{ClusterId, Kind, NamespaceName, Object, ObjectRef, names},
 };
 use liqo_auth_kube::{Applied, Cluster, Opened, apply, client_of, follow, get, list, resource};
 use serde_json::json;
@@ -52,6 +52,8 @@ pub(super) struct Live {
     only_peer: Option<ClusterId>,
     /// The records that were read when the cluster was opened. None once they were used.
     first_records: Option<Vec<Object>>,
+    /// The keys that are for one provider only, as they were when the cluster was opened.
+    provider_keys: Vec<Object>,
     /// Objects that have a name which an effect needed.
     met: BTreeSet<ObjectRef>,
     /// Whether the program runs in the cluster.
@@ -134,6 +136,7 @@ impl Live {
             watches: Vec::new(),
             only_peer: None,
             first_records: Some(opened.records),
+            provider_keys: opened.provider_keys,
             met: BTreeSet::new(),
             is_inside: connection.in_cluster,
             timeout: USUAL_TIMEOUT,
@@ -206,6 +209,7 @@ impl Live {
                 let narrowed = narrowed(of_peers, peer, &objects);
                 objects.extend(list(&self.client, narrowed).await?);
             }
+            objects.extend(self.provider_keys.iter().cloned());
             for id in &self.met {
                 objects.extend(get(&self.client, id).await?);
             }
@@ -338,7 +342,7 @@ impl Live {
             require_approval: said.require_approval,
             signer,
             for_cluster: false,
-            key_per_provider: false,
+            key_per_provider: said.key_per_provider,
             peers: said.peers,
         })
     }
@@ -404,6 +408,24 @@ impl Home {
         }
     }
 
+    /// The name of Liqo's namespace.
+    pub(super) fn liqo_namespace_name(&self) -> &str {
+        match &self.ground {
+            Ground::Cluster(live) => {
+                let other = live.liqo_namespace.as_ref();
+                other.map_or(names::LIQO_NAMESPACE, NamespaceName::as_str)
+            }
+            Ground::Folder(_) => names::LIQO_NAMESPACE,
+        }
+    }
+
+    /// Reads an object of a cluster by its name, too, from now on.
+    pub(super) fn meet(&mut self, id: ObjectRef) {
+        if let Ground::Cluster(live) = &mut self.ground {
+            live.meet(id);
+        }
+    }
+
     /// Liqo's namespace, if it is not the usual one.
     pub(crate) fn liqo_namespace(&self) -> Option<NamespaceName> {
         match &self.ground {
@@ -432,7 +454,7 @@ impl Home {
     }
 
     /// The place of the settings for peers, for messages.
-    pub(super) fn peers_place(&self) -> String {
+    pub(crate) fn peers_place(&self) -> String {
         match &self.ground {
             Ground::Cluster(live) => live.settings.secret_id().to_string(),
             Ground::Folder(_) => self.settings_place(),

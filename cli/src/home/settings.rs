@@ -10,6 +10,7 @@ use liqo_auth::{
     crypto::Fingerprint,
     model::{ApiServerUrl, ClusterId, DocumentError, NamespaceName, ProxyUrl, read_document},
 };
+use liqo_auth_kube::ProviderKeys;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -43,9 +44,10 @@ pub(crate) struct Settings {
     /// Whether the home stands for a real cluster, to which a person carries the changes.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub(crate) for_cluster: bool,
-    /// Whether each new provider gets a key of its own.
-    #[serde(default, skip_serializing_if = "Not::not")]
-    pub(crate) key_per_provider: bool,
+    /// Whether each new provider gets a key of its own. If this is left out, none does in a
+    /// home; on a cluster, those do that are consumers as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) key_per_provider: Option<bool>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) peers: BTreeMap<ClusterId, Peer>,
 }
@@ -100,6 +102,9 @@ pub(crate) struct Peer {
     /// Who renews the certificates from the provider.
     #[serde(skip_serializing_if = "RenewalName::is_usual")]
     pub(crate) renewal: RenewalName,
+    /// Whether the provider gets a key of its own, if it is not as for the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) key_per_provider: Option<bool>,
 }
 
 /// The settings in a cluster's ConfigMap. The rest follows from the cluster itself and
@@ -118,6 +123,9 @@ pub(super) struct OnCluster {
     /// Who signs for peers, if it is not the cluster's own signer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) signer: Option<Signer>,
+    /// Whether each new provider gets a key of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) key_per_provider: Option<bool>,
     /// The settings for peers. Their place is the Secret ([`OfPeers`]).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) peers: BTreeMap<ClusterId, Peer>,
@@ -151,6 +159,21 @@ impl OnCluster {
 }
 
 impl Settings {
+    /// Tells the controllers' key store which new providers get keys of their own.
+    pub(crate) fn choose_keys(&self, keys: &ProviderKeys) {
+        let of_peers = self.peers.iter();
+        let of_peers = of_peers.filter_map(|(id, peer)| Some((id.clone(), peer.key_per_provider?)));
+        keys.set(self.key_per_provider, of_peers.collect());
+    }
+
+    /// Whether a new provider gets a key of its own. None if nothing is said.
+    pub(crate) fn key_for(&self, provider: &ClusterId) -> Option<bool> {
+        let of_peer = self.peers.get(provider);
+        of_peer
+            .and_then(|peer| peer.key_per_provider)
+            .or(self.key_per_provider)
+    }
+
     pub(crate) fn read(text: &[u8]) -> Result<Self, DocumentError> {
         read_document(text)
     }
@@ -198,7 +221,7 @@ mod tests {
             require_approval: true,
             signer: Signer::Kubernetes,
             for_cluster: true,
-            key_per_provider: true,
+            key_per_provider: Some(true),
             peers: BTreeMap::from([(
                 "cl-b".parse().unwrap(),
                 Peer {
@@ -212,6 +235,7 @@ mod tests {
                     invite: true,
                     tolerate_no_handshake: true,
                     renewal: RenewalName::ByHand,
+                    key_per_provider: Some(false),
                 },
             )]),
         };

@@ -10,7 +10,7 @@ use liqo_auth::{
 use super::{keep, steps::Steps, take_identity};
 use crate::{
     arguments::Authenticate,
-    consumer_side::{ConsumerSide, ConsumerStand},
+    consumer_side::{ConsumerSide, ConsumerStand, ensure_key},
     context::Context,
     failure::Result,
     home::{Home, PeeringUser},
@@ -31,7 +31,7 @@ pub(super) fn exchange(
     let mut steps = Steps::begin(context.printer);
     let who = format!("By a peering user: the controllers of {provider_id} answer");
     steps.done(Side::Remote, &who)?;
-    local.ensure_own_key(provider_id, context.clock.now()?)?;
+    ensure_key(local, provider_id, &context.policy, context.clock)?;
     let mut consumer = ConsumerSide::new(local, provider_id, &context.policy, context.clock)?;
     consumer.ensure_namespace()?;
     steps.done(Side::Local, "Tenant namespace correctly ensured")?;

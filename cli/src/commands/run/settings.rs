@@ -9,7 +9,7 @@ use liqo_auth::{
     model::ClusterId,
     provider::{NameRegistry, Phase, Provider},
 };
-use liqo_auth_kube::Handle;
+use liqo_auth_kube::{Handle, ProviderKeys};
 use tokio::time::sleep;
 
 use crate::{
@@ -26,6 +26,7 @@ pub(super) async fn follow(
     context: &Context,
     home: &Home,
     principals: Arc<NameRegistry>,
+    keys: ProviderKeys,
     handle: Handle,
 ) {
     let mut states = home.settings_over_time();
@@ -38,7 +39,7 @@ pub(super) async fn follow(
                 let Some(state) = state else { return };
                 let taken = state.and_then(|settings| {
                     if settings != in_force {
-                        take(context, home, &principals, &handle, &settings)?;
+                        take(context, home, &principals, &keys, &handle, &settings)?;
                         tracing::info!("the settings have changed, and are in force");
                         in_force = settings;
                     }
@@ -72,6 +73,7 @@ fn take(
     context: &Context,
     home: &Home,
     principals: &Arc<NameRegistry>,
+    keys: &ProviderKeys,
     handle: &Handle,
     settings: &Settings,
 ) -> Result<()> {
@@ -81,7 +83,9 @@ fn take(
         handle.set_provider(provider).map_err(failed)?;
     }
     if handle.has_consumer() {
-        let consumer = consumer_with(home, settings, &context.policy)?;
+        settings.choose_keys(keys);
+        let keys = Arc::new(keys.clone());
+        let consumer = consumer_with(home, settings, &context.policy, keys);
         handle.set_consumer(consumer).map_err(failed)?;
     }
     Ok(())

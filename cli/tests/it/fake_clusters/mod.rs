@@ -2,6 +2,7 @@
 
 mod by_peering_user;
 mod meanwhile;
+mod own_keys;
 mod peering_users;
 mod proxies;
 mod signer;
@@ -212,18 +213,23 @@ impl Delay {
     }
 }
 
-/// `run --provider` on milan.
+/// `run` on a cluster.
 struct Running {
     process: Child,
     address: SocketAddr,
 }
 
 impl Running {
+    /// `run --provider` on milan.
     fn start(folder: &Folder) -> Self {
+        Self::start_as(folder, "--kubeconfig milan --provider")
+    }
+
+    fn start_as(folder: &Folder, options: &str) -> Self {
         let free = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = free.local_addr().unwrap();
         drop(free);
-        let run = format!("run --kubeconfig milan --provider --listen {address}");
+        let run = format!("run {options} --listen {address}");
         let process = folder
             .command(&run)
             .stdin(Stdio::null())
@@ -342,7 +348,6 @@ fn a_slow_api_server_holds_up_neither_settings_nor_the_stop() {
     assert!(took < Duration::from_secs(15), "{took:?}");
 }
 
-/// A cluster has one key, which belongs to Liqo, too.
 #[test]
 fn the_key_of_a_cluster_is_not_rotated() {
     let folder = Folder::new();
