@@ -22,7 +22,8 @@ use crate::{
     replicating::{as_rome, named, remote_control_plane},
 };
 
-/// Rome. A second controller of the consumer has made an Identity and a Renew first.
+/// Rome. A second controller of the consumer has made an Identity, a Renew and a kubeconfig
+/// first.
 pub fn rome() -> FakeApiServer {
     FakeApiServer::with_liqo("rome").overtaking(&[
         "identities",
