@@ -13,7 +13,7 @@ use crate::{
     audit::Event,
     crypto::{Entropy, Fingerprint, RequestId},
     error::Error,
-    model::{Kind, Metadata, Object, ObjectRef, Resource, TenantCondition, Timestamp},
+    model::{Metadata, Object, ObjectRef, Resource, TenantCondition, Timestamp},
 };
 
 /// The result of one call. Nothing has happened yet: the caller carries the step
@@ -296,11 +296,6 @@ impl Effect {
             Self::Patch { part, .. } => *part,
             _ => Part::Main,
         }
-    }
-
-    /// The kind of the object.
-    pub fn kind(&self) -> Kind {
-        self.id().kind
     }
 
     /// The patch that turns the stored object into the wanted one, if they differ.

@@ -144,7 +144,7 @@ fn objects_are_deleted_in_order() {
     assert_eq!(deleted(&step), [exchange.stored_tenant().id()]);
     exchange.carry_out(true, step);
     let step = exchange.turn_of_provider();
-    let kinds: Vec<Kind> = step.effects.iter().map(Effect::kind).collect();
+    let kinds: Vec<Kind> = step.effects.iter().map(|effect| effect.id().kind).collect();
     assert_eq!(
         kinds,
         [

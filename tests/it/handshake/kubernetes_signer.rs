@@ -153,7 +153,7 @@ fn the_record_of_proof_and_request_comes_before_the_request() {
     exchange.deliver("nonce");
     exchange.deliver("Tenant");
     let step = exchange.turn_of_provider();
-    let kinds: Vec<Kind> = step.effects.iter().map(Effect::kind).collect();
+    let kinds: Vec<Kind> = step.effects.iter().map(|effect| effect.id().kind).collect();
     assert_eq!(
         kinds,
         [Kind::Secret, Kind::Tenant, Kind::CertificateSigningRequest]

@@ -3,7 +3,7 @@
 use liqo_auth::{
     Machine,
     assurance::succession::KEY_SUCCESSION_ANNOTATION,
-    machine::{Effect, View},
+    machine::View,
     model::{Bytes, CertificateSigningRequest, Kind, TenantCondition, names},
 };
 
@@ -44,7 +44,7 @@ fn a_drain_deletes_no_other_request() {
         // A caller may pass all objects, also those of other peers.
         let view = View::of(exchange.consumer.cluster_id(), exchange.at_provider.iter());
         let step = exchange.provider.reconcile(&view, exchange.env()).unwrap();
-        let mut kinds = step.effects.iter().map(Effect::kind);
+        let mut kinds = step.effects.iter().map(|effect| effect.id().kind);
         let on_a_request = kinds.any(|kind| kind == Kind::CertificateSigningRequest);
         assert!(!on_a_request, "{what}");
         exchange.turns_of_provider();

@@ -139,7 +139,14 @@ fn a_claim_is_recorded_before_its_objects_are_made() {
             break;
         }
         check(&reply.step);
-        kinds.push(reply.step.effects.iter().map(Effect::kind).collect());
+        kinds.push(
+            reply
+                .step
+                .effects
+                .iter()
+                .map(|effect| effect.id().kind)
+                .collect(),
+        );
         apply(&mut pair.at_foreign, &reply.step);
     }
     let expected: [Vec<Kind>; 2] = [
@@ -189,7 +196,7 @@ fn a_partly_stored_identity_is_completed_by_the_same_answer() {
     let step = step.unwrap();
     check(&step);
     // The pins, the identity, and the status.
-    let kinds: Vec<Kind> = step.effects.iter().map(Effect::kind).collect();
+    let kinds: Vec<Kind> = step.effects.iter().map(|effect| effect.id().kind).collect();
     assert_eq!(kinds, [Kind::Secret, Kind::Secret, Kind::ForeignCluster]);
     for applied in 0..step.effects.len() {
         let mut at_home = pair.at_home.clone();
