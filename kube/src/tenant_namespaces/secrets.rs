@@ -119,7 +119,7 @@ impl TenantSecrets {
             first_lists: self.first_lists.clone(),
             is_unbound: is_new,
             changes: None,
-            deadline: Some(Instant::now() + PATIENCE),
+            deadline: self.watch.as_ref().map(|_| Instant::now() + PATIENCE),
             bound_again: None,
             has_failed: false,
         };
@@ -153,8 +153,8 @@ struct Following {
 
 struct Begun {
     changes: BoxStream<'static, watcher::Result<Change>>,
-    /// Held during the first list.
-    _permit: Option<OwnedSemaphorePermit>,
+    /// Held until the first answer.
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Following {
@@ -184,11 +184,12 @@ impl Following {
             let Some(changed) = self.begun().await.changes.next().await else {
                 return std::future::pending().await;
             };
+            // A namespace that refuses the account holds up no other one.
+            if let Some(begun) = &mut self.changes {
+                begun.permit = None;
+            }
             match changed {
                 Ok(change) => {
-                    if let Some(begun) = &mut self.changes {
-                        begun._permit = None;
-                    }
                     self.note(None);
                     return change;
                 }
@@ -207,9 +208,9 @@ impl Following {
 
     async fn begun(&mut self) -> &mut Begun {
         // The semaphore is never closed.
-        let permit = match self.changes {
-            None => self.first_lists.clone().acquire_owned().await.ok(),
-            Some(_) => None,
+        let permit = match (&self.changes, &self.watch) {
+            (None, Some(_)) => self.first_lists.clone().acquire_owned().await.ok(),
+            _ => None,
         };
         let Self {
             client,
@@ -222,7 +223,7 @@ impl Following {
                 Some(watch) => secrets(client, namespace, watch),
                 None => stream::pending().boxed(),
             },
-            _permit: permit,
+            permit,
         })
     }
 
