@@ -140,7 +140,7 @@
 //! | apply the rules of Liqo's admission webhooks | [`admission`] |
 //! | keep a log of the decisions | [`audit`] |
 //! | compare the result of an exchange with the other administrator | [`assurance::transcript`] |
-//! | know when a certificate is due for renewal | [`machine::due_at`] |
+//! | know when a certificate is due for renewal | [`machine::HolderStatus::renewal_due_at`] |
 //! | replace a key by a new one | [`assurance::succession`] |
 //! | replicate slices and renewals between two clusters, in place of Liqo's crd-replicator | [`machine::replication`] |
 //! | test code that embeds the library | [`machine::Objects`], proptest's `Arbitrary` for the objects (feature `proptest`), the crate `liqo-auth-rehearsal` |
