@@ -286,8 +286,8 @@ impl ControllerBuilder {
     /// controller watches the Secrets of all namespaces, and makes no RoleBinding.
     ///
     /// # Rights
-    /// To create and delete RoleBindings, and to `bind` this ClusterRole. `deploy/` confines
-    /// both by a ValidatingAdmissionPolicy.
+    /// To create and delete RoleBindings, and to `bind` this ClusterRole. The
+    /// ValidatingAdmissionPolicy of `deploy/` confines the RoleBindings that it creates.
     #[must_use]
     pub fn service_account(mut self, name: &str) -> Self {
         self.choices.account = Some(name.to_owned());
