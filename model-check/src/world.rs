@@ -130,7 +130,10 @@ impl World {
 
     pub fn carry_out(&self, store: &mut Store, effect: &Effect) -> bool {
         let planted = self.configuration.plant;
-        let is_right = matches!(effect.id().kind, Kind::RoleBinding | Kind::ClusterRoleBinding);
+        let is_right = matches!(
+            effect.id().kind,
+            Kind::RoleBinding | Kind::ClusterRoleBinding
+        );
         match (planted, effect) {
             (Some(Plant::KeepsRights), Effect::Delete { .. }) if is_right => true,
             (Some(Plant::IgnoresVersions), Effect::Create(object)) => {

@@ -30,6 +30,7 @@ mod course;
 mod credentials;
 mod driving;
 mod handshake;
+mod key_choice;
 mod keys;
 mod look;
 mod observed;
