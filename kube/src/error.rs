@@ -44,6 +44,9 @@ pub enum Error {
         /// The problem, and what to do. It has no password of the proxy's URL.
         problem: String,
     },
+    /// An answer of an API server is larger than any that is needed.
+    #[error("the answer is too large: {0}")]
+    Answer(String),
     /// A key of the cluster does not exist yet.
     #[error("{0} does not exist yet: the first authentication creates it")]
     NoKey(ObjectRef),

@@ -33,6 +33,7 @@
 compile_error!("liqo_auth_cheap_signatures makes signatures that everybody can forge");
 
 mod apply;
+mod bounded;
 mod clock;
 mod cluster;
 mod controller;

@@ -1,5 +1,7 @@
 //! Objects of kube-rs as objects of the library.
 
+use std::io;
+
 use kube::{
     Api, Client,
     api::{ApiResource, DynamicObject},
@@ -75,3 +77,27 @@ pub(crate) fn read(kind: Kind, object: DynamicObject) -> Object {
     }
     Object::from_value(value)
 }
+
+/// The bytes that an object takes in memory, at least: its JSON, and what belongs to every
+/// object.
+pub(crate) fn bytes_of(object: &DynamicObject) -> usize {
+    let mut counter = Counter(BYTES_OF_EMPTY);
+    // A counter takes everything.
+    let _ = serde_json::to_writer(&mut counter, object);
+    counter.0
+}
+
+struct Counter(usize);
+
+impl io::Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.saturating_add(bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+const BYTES_OF_EMPTY: usize = 2048;

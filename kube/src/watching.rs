@@ -1,9 +1,9 @@
 //! The watches of a cluster, as one stream of changes.
 
-use std::future::ready;
+use std::{future::ready, time::Duration};
 
 use futures::{
-    Stream, StreamExt,
+    Stream, StreamExt, TryStreamExt,
     stream::{self, BoxStream},
 };
 use kube::{
@@ -11,7 +11,11 @@ use kube::{
     api::DynamicObject,
     runtime::{WatchStreamExt, watcher},
 };
-use liqo_auth::{machine::Watch, model::Object};
+use liqo_auth::{
+    machine::Watch,
+    model::{Kind, Object},
+};
+use tokio::time::sleep;
 
 use crate::object;
 
@@ -31,7 +35,7 @@ pub(crate) fn follow(
     client: &Client,
     watches: impl IntoIterator<Item = Watch>,
 ) -> BoxStream<'static, (Watch, Change)> {
-    let changes = follow_with_failures(client, watches).filter_map(|(watch, change)| {
+    let changes = follow_all(client, watches, changes_of).filter_map(|(watch, change)| {
         let change = change.inspect_err(|error| {
             tracing::warn!(%watch, %error, "the watch failed and is tried again");
         });
@@ -40,21 +44,53 @@ pub(crate) fn follow(
     changes.boxed()
 }
 
-/// Like [`follow`], with the failures.
-pub(crate) fn follow_with_failures(
+/// Like [`follow`], with the failures, for a cluster that is not trusted: it shows a bounded
+/// number of bytes at a time.
+pub(crate) fn follow_peer(
     client: &Client,
     watches: impl IntoIterator<Item = Watch>,
-) -> BoxStream<'static, (Watch, watcher::Result<Change>)> {
+) -> BoxStream<'static, (Watch, Result<Change, Failure>)> {
+    follow_all(client, watches, changes_within_bounds)
+}
+
+/// Why a watch shows nothing at present. It is tried again by itself.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Watch(#[from] watcher::Error),
+    #[error(
+        "the list has more than {MOST_OF_A_LIST} bytes of objects, expected at most {MOST_OF_A_LIST}"
+    )]
+    TooMuch,
+}
+
+fn follow_all(
+    client: &Client,
+    watches: impl IntoIterator<Item = Watch>,
+    changes: ChangesOf,
+) -> BoxStream<'static, (Watch, Result<Change, Failure>)> {
     let streams = watches.into_iter().map(|watch| {
-        let changes = follow_one(client, &watch);
+        let changes = follow_one(client, &watch, changes);
         changes.map(move |change| (watch.clone(), change)).boxed()
     });
     stream::select_all(streams.collect::<Vec<_>>()).boxed()
 }
 
+/// The changes of the objects of a kind.
+type ChangesOf =
+    fn(Kind, Api<DynamicObject>, watcher::Config) -> BoxStream<'static, Result<Change, Failure>>;
+
 /// The number of objects in a page of a list. A page is held as bytes and as objects at the
 /// same time, so that the size of the pages determines the memory of a controller that starts.
-const PAGE: u32 = 50;
+/// What peers write may be as large as an object can be.
+pub(crate) const fn page_of(kind: Kind) -> u32 {
+    match kind {
+        Kind::Tenant | Kind::Identity | Kind::ResourceSlice | Kind::Renew | Kind::Secret => 16,
+        _ => PAGE,
+    }
+}
+
+pub(crate) const PAGE: u32 = 50;
 
 /// The changes of one watch, with each object as `read` returns it. The watch is retried with
 /// backoff.
@@ -65,22 +101,93 @@ pub(crate) fn changes<T: Send + 'static>(
 ) -> BoxStream<'static, watcher::Result<Change<T>>> {
     // The objects of the present list that have arrived so far.
     let mut listed = Vec::new();
-    let events = watcher(api, selected.page_size(PAGE)).default_backoff();
+    let events = watcher(api, selected).default_backoff();
     let changes = events.filter_map(move |event| {
-        let change = event.map(|event| match event {
-            watcher::Event::Init => {
-                listed.clear();
-                None
+        ready(
+            event
+                .map(|event| change(event, &mut listed, &read))
+                .transpose(),
+        )
+    });
+    changes.boxed()
+}
+
+/// The change that an event shows, if it completes one.
+fn change<T>(
+    event: watcher::Event<DynamicObject>,
+    listed: &mut Vec<T>,
+    read: impl Fn(DynamicObject) -> T,
+) -> Option<Change<T>> {
+    match event {
+        watcher::Event::Init => {
+            listed.clear();
+            None
+        }
+        watcher::Event::InitApply(seen) => {
+            listed.push(read(seen));
+            None
+        }
+        watcher::Event::InitDone => Some(Change::Listed(core::mem::take(listed))),
+        watcher::Event::Apply(seen) => Some(Change::Seen(Box::new(read(seen)))),
+        watcher::Event::Delete(seen) => Some(Change::Left(Box::new(read(seen)))),
+    }
+}
+
+fn changes_of(
+    kind: Kind,
+    api: Api<DynamicObject>,
+    selected: watcher::Config,
+) -> BoxStream<'static, Result<Change, Failure>> {
+    let changes = changes(api, selected, move |seen| object::read(kind, seen));
+    changes.map_err(Failure::from).boxed()
+}
+
+/// The changes of one watch of a cluster that is not trusted. A list that does not end is
+/// given up, and what follows a list is listed anew when it has become too much.
+fn changes_within_bounds(
+    kind: Kind,
+    api: Api<DynamicObject>,
+    selected: watcher::Config,
+) -> BoxStream<'static, Result<Change, Failure>> {
+    let begin = move |delay: Duration| {
+        let events = watcher(api.clone(), selected.clone()).default_backoff();
+        let begins = stream::once(sleep(delay)).filter_map(|()| ready(None));
+        begins.chain(events).boxed()
+    };
+    let read = move |seen| object::read(kind, seen);
+    let reading = (begin(Duration::ZERO), Vec::new(), MOST_OF_A_LIST);
+    let changes = stream::unfold(reading, move |(mut events, mut listed, mut room)| {
+        let begin = begin.clone();
+        async move {
+            loop {
+                let event = match events.next().await? {
+                    Ok(event) => event,
+                    Err(error) => return Some((Err(error.into()), (events, listed, room))),
+                };
+                let is_list = matches!(event, watcher::Event::InitApply(_));
+                let left = match &event {
+                    watcher::Event::Init => Some(MOST_OF_A_LIST),
+                    watcher::Event::InitApply(seen) | watcher::Event::Apply(seen) => {
+                        room.checked_sub(object::bytes_of(seen))
+                    }
+                    watcher::Event::InitDone | watcher::Event::Delete(_) => Some(room),
+                };
+                match left {
+                    Some(left) => room = left,
+                    None if is_list => {
+                        let again = (begin(A_MINUTE), Vec::new(), MOST_OF_A_LIST);
+                        return Some((Err(Failure::TooMuch), again));
+                    }
+                    None => {
+                        events = begin(Duration::ZERO);
+                        continue;
+                    }
+                }
+                if let Some(change) = change(event, &mut listed, read) {
+                    return Some((Ok(change), (events, listed, room)));
+                }
             }
-            watcher::Event::InitApply(seen) => {
-                listed.push(read(seen));
-                None
-            }
-            watcher::Event::InitDone => Some(Change::Listed(core::mem::take(&mut listed))),
-            watcher::Event::Apply(seen) => Some(Change::Seen(Box::new(read(seen)))),
-            watcher::Event::Delete(seen) => Some(Change::Left(Box::new(read(seen)))),
-        });
-        ready(change.transpose())
+        }
     });
     changes.boxed()
 }
@@ -89,7 +196,7 @@ pub(crate) fn changes<T: Send + 'static>(
 struct Following {
     client: Client,
     watch: Watch,
-    changes: BoxStream<'static, watcher::Result<Change>>,
+    changes: BoxStream<'static, Result<Change, Failure>>,
     /// Whether the objects have been listed once.
     is_complete: bool,
 }
@@ -97,17 +204,18 @@ struct Following {
 fn follow_one(
     client: &Client,
     watch: &Watch,
-) -> impl Stream<Item = watcher::Result<Change>> + Send + use<> {
+    changes: ChangesOf,
+) -> impl Stream<Item = Result<Change, Failure>> + Send + use<> {
     let kind = watch.kind;
     let api = object::api(client, kind, watch.namespace.as_deref());
-    let mut selected = watcher::Config::default();
+    let mut selected = watcher::Config::default().page_size(page_of(kind));
     if !watch.labels.is_empty() {
         selected = selected.labels(&watch.selector());
     }
     let following = Following {
         client: client.clone(),
         watch: watch.clone(),
-        changes: changes(api, selected, move |seen| object::read(kind, seen)),
+        changes: changes(kind, api, selected),
         is_complete: false,
     };
     stream::unfold(following, async |mut following| {
@@ -119,10 +227,10 @@ fn follow_one(
 
 impl Following {
     /// The change. If the cluster does not have the resource, its list is empty.
-    async fn take(&mut self, change: watcher::Result<Change>) -> watcher::Result<Change> {
+    async fn take(&mut self, change: Result<Change, Failure>) -> Result<Change, Failure> {
         let is_missing = matches!(
             &change,
-            Err(watcher::Error::InitialListFailed(kube::Error::Api(status)))
+            Err(Failure::Watch(watcher::Error::InitialListFailed(kube::Error::Api(status))))
                 if status.is_not_found()
         );
         let is_left_out = is_missing
@@ -138,3 +246,7 @@ impl Following {
         change
     }
 }
+
+/// 16 MiB: some 64 slices and as many renewals take a twentieth of it.
+const MOST_OF_A_LIST: usize = 16 * 1024 * 1024;
+const A_MINUTE: Duration = Duration::from_secs(60);

@@ -16,7 +16,7 @@ use liqo_auth::{
 pub use self::provider_keys::ProviderKeys;
 
 use self::keys::Missing;
-use crate::{Error, clock::entropy, error::succeeds_in_time, object};
+use crate::{Error, bounded::bounded, clock::entropy, error::succeeds_in_time, object};
 
 /// A cluster on whose behalf the library acts: its API server, its ID, and its keys.
 ///
@@ -53,6 +53,7 @@ impl Cluster {
     /// # Errors
     /// As [`open`](Self::open).
     pub async fn open_in(client: Client, namespace: &str) -> Result<Self, Error> {
+        let client = bounded(&client);
         let config_maps = config_maps(&client, namespace).await?;
         let opened = Self::with_keys(client, namespace, &config_maps, None, Missing::Made);
         Ok(opened.await?.0)
@@ -72,6 +73,7 @@ impl Cluster {
     /// # Errors
     /// As [`existing`](Self::existing).
     pub async fn existing_in(client: Client, namespace: &str) -> Result<Self, Error> {
+        let client = bounded(&client);
         let config_maps = config_maps(&client, namespace).await?;
         let existing = Self::with_keys(client, namespace, &config_maps, None, Missing::Refused);
         Ok(existing.await?.0)
@@ -106,6 +108,7 @@ impl Cluster {
     }
 
     async fn by_lists(client: Client, namespace: &str, missing: Missing) -> Result<Opened, Error> {
+        let client = bounded(&client);
         let (config_maps, secrets) = futures::try_join!(
             config_maps(&client, namespace),
             keys::opaque_secrets(&client, namespace),

@@ -9,7 +9,7 @@ use futures::{
 use kube::{Client, api::DynamicObject, runtime::watcher};
 
 use super::MadeKind;
-use crate::watching::{Change, changes};
+use crate::watching::{Change, PAGE, changes};
 
 /// A change that a watch reports.
 pub(crate) type MadeChange = Result<Change<DynamicObject>, NotServed>;
@@ -28,7 +28,8 @@ pub(crate) fn follow(
 }
 
 fn follow_one(client: &Client, kind: MadeKind) -> BoxStream<'static, (MadeKind, MadeChange)> {
-    let changes = changes(kind.everywhere(client), kind.selected(), |seen| seen);
+    let selected = kind.selected().page_size(PAGE);
+    let changes = changes(kind.everywhere(client), selected, |seen| seen);
     let changes = changes.filter_map(move |change| {
         let change = match change {
             Ok(change) => Some(Ok(change)),

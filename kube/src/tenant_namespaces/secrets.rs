@@ -17,7 +17,7 @@ use super::Account;
 use crate::{
     error::with_sources,
     object,
-    watching::{Change, changes},
+    watching::{Change, changes, page_of},
 };
 
 /// What the watch of a namespace shows.
@@ -248,7 +248,9 @@ fn secrets(
     watch: &Watch,
 ) -> BoxStream<'static, watcher::Result<Change>> {
     let kind = watch.kind;
-    let selected = watcher::Config::default().labels(&watch.selector());
+    let selected = watcher::Config::default()
+        .labels(&watch.selector())
+        .page_size(page_of(kind));
     let api = object::api(client, kind, Some(namespace));
     changes(api, selected, move |seen| object::read(kind, seen))
 }

@@ -33,7 +33,9 @@ use serde_json::Value;
 
 use super::{Transport, merging::Merging, wait::Wait};
 use crate::{
-    Applied, Error, Handle, apply, cluster,
+    Applied, Error, Handle, apply,
+    bounded::bounded_for_peer,
+    cluster,
     error::{in_time, succeeds_in_time},
     object,
 };
@@ -103,6 +105,7 @@ impl RemoteCluster {
     /// [`client_of`](crate::client_of) has made reaches the peer by the proxy of its
     /// kubeconfig.
     pub fn new(client: Client, peer: ClusterId, own: ClusterId) -> Self {
+        let client = bounded_for_peer(&client);
         Self { client, peer, own }
     }
 
@@ -113,8 +116,9 @@ impl RemoteCluster {
     /// [`Error::Setup`] if no ConfigMap names the peer, or several do; [`Error::Request`]
     /// and [`Error::TimedOut`].
     pub async fn find(client: Client, namespace: &str, own: ClusterId) -> Result<Self, Error> {
+        let client = bounded_for_peer(&client);
         let peer = cluster::read_id(&client, namespace).await?;
-        Ok(Self::new(client, peer, own))
+        Ok(Self { client, peer, own })
     }
 
     /// The ID of this remote cluster.

@@ -25,6 +25,7 @@ mod least_rights;
 mod life;
 mod login;
 mod many;
+mod memory;
 mod offloading;
 mod opening;
 mod provider_keys;

@@ -12,6 +12,7 @@ use crate::{
         ServiceAccount, Tenant,
         names::{API_VERSION, API_VERSION_ALPHA},
         reading::{
+            bounded,
             excerpt::Excerpt,
             unreadable::{self, ObjectError, Unreadable},
         },
@@ -350,6 +351,7 @@ impl Object {
     }
 
     fn read(value: &Value, limits: &Limits) -> Result<Self, ObjectError> {
+        bounded::check(value, limits)?;
         unreadable::check_values(value, limits.object_values)?;
         unreadable::check_size(value, limits.object)?;
         let kind = unreadable::kind_of(value)?;

@@ -1,6 +1,7 @@
 //! From text to objects: JSON and YAML, within limits.
 
 pub(super) mod absent;
+pub(super) mod bounded;
 pub(super) mod document;
 pub(super) mod excerpt;
 pub mod manifest;

@@ -10,9 +10,10 @@ use liqo_auth::{
 use super::originals::Identity;
 use crate::{
     Applied, Error, apply,
+    bounded::bounded_for_peer,
     controller::counts::Counters,
     error::with_sources,
-    watching::{Change, follow_with_failures},
+    watching::{Change, Failure, follow_peer},
 };
 
 /// The replicas in the provider's tenant namespace for this cluster.
@@ -21,7 +22,7 @@ pub(super) struct Remote {
     own: ClusterId,
     identity: Identity,
     mirror: Mirror,
-    changes: BoxStream<'static, (Watch, watcher::Result<Change>)>,
+    changes: BoxStream<'static, (Watch, Result<Change, Failure>)>,
     /// Whether the last watch has not failed: the provider answers, and this cluster has
     /// rights there.
     is_open: bool,
@@ -43,10 +44,11 @@ impl Remote {
                 .with(Requirement::Equals(names::REPLICATED_LABEL, names::TRUE))
         });
         let watches = [namespaces.clone()].into_iter().chain(replicas.clone());
+        let client = bounded_for_peer(&client);
         let mut mirror = Mirror::new(watches);
         let listed = mirror.relist(&namespaces, [tenant_namespace(own, identity)]);
         listed.map_err(|error| identity.unusable(error.to_string()))?;
-        let changes = follow_with_failures(&client, replicas);
+        let changes = follow_peer(&client, replicas);
         Ok(Self {
             client,
             own: own.clone(),
@@ -90,8 +92,14 @@ impl Remote {
             Err(error) => {
                 let kubeconfig = self.identity.secret();
                 match error {
-                    watcher::Error::InitialListFailed(error)
-                    | watcher::Error::WatchStartFailed(error) => {
+                    Failure::TooMuch => {
+                        let failure = format!("{kubeconfig}: {watch}: {error}");
+                        self.failure.get_or_insert(failure);
+                    }
+                    Failure::Watch(
+                        watcher::Error::InitialListFailed(error)
+                        | watcher::Error::WatchStartFailed(error),
+                    ) => {
                         let error = with_sources(&error);
                         let failure = format!("{kubeconfig} gives no access: {error}");
                         self.failure.get_or_insert(failure);
@@ -108,8 +116,13 @@ impl Remote {
     }
 
     fn take(&mut self, watch: &Watch, change: Change) -> Result<(), MirrorError> {
+        // A cluster that is not trusted may show what was not asked for.
         match change {
-            Change::Listed(objects) => self.mirror.relist(watch, objects),
+            Change::Listed(mut objects) => {
+                objects.retain(|object| watch.covers(object));
+                self.mirror.relist(watch, objects)
+            }
+            Change::Seen(object) if !watch.covers(&object) => return Ok(()),
             Change::Seen(object) => self.mirror.observe(watch, *object),
             Change::Left(object) => self.mirror.forget(watch, &object.id()),
         }?;

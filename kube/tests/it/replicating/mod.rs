@@ -288,7 +288,7 @@ pub struct Replicator {
 }
 
 impl Replicator {
-    async fn start(clusters: &Clusters, milan: Client) -> Self {
+    pub async fn start(clusters: &Clusters, milan: Client) -> Self {
         Self::start_at(clusters.rome.client(), milan, |builder| builder).await
     }
 
@@ -349,7 +349,7 @@ impl Replicator {
     }
 }
 
-async fn authenticated_in_memory() -> Clusters {
+pub async fn authenticated_in_memory() -> Clusters {
     let (rome, milan) = (
         FakeApiServer::with_liqo("rome"),
         FakeApiServer::with_liqo("milan"),
