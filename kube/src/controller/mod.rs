@@ -3,6 +3,7 @@ mod events;
 mod failures;
 mod handle;
 mod offloading;
+mod pace;
 mod peer;
 mod replication;
 mod shared;
@@ -14,8 +15,8 @@ use futures::{
     FutureExt, StreamExt,
     channel::mpsc,
     future::BoxFuture,
-    pin_mut, select_biased,
-    stream::{FuturesUnordered, select},
+    pin_mut, select,
+    stream::{FuturesUnordered, select as select_streams},
 };
 use kube::{
     Client, Config,
@@ -110,7 +111,7 @@ impl Controller {
         let mut changes = watching::follow(&shared.client, watches).fuse();
         let mut made = shared.follow_made().fuse();
         let (later, scheduled) = mpsc::unbounded();
-        let requests = select(asked.map(|peer| request(peer, Duration::ZERO)), scheduled);
+        let requests = select_streams(asked.map(|peer| request(peer, Duration::ZERO)), scheduled);
         let queue = scheduler(requests);
         let stop = stop.fuse();
         pin_mut!(queue, stop);
@@ -123,7 +124,8 @@ impl Controller {
                 .as_mut()
                 .hold_unless(|peer| has_room && !busy.contains(peer))
                 .fuse();
-            select_biased! {
+            // No branch comes first: a peer that writes all the time delays no order.
+            select! {
                 () = stop => break,
                 change = changes.next() => {
                     let Some((watch, change)) = change else { break };
@@ -131,19 +133,22 @@ impl Controller {
                         shared.follow_tenants(&mut secrets, &change);
                     }
                     for peer in shared.take(&watch, change) {
-                        let _ = later.unbounded_send(request(peer, Duration::ZERO));
+                        let delay = shared.record(&peer, |record| record.pace.delay());
+                        let _ = later.unbounded_send(request(peer, delay));
                     }
                 }
                 shown = secrets.next() => {
                     let Some((namespace, shown)) = shown else { continue };
                     for peer in shared.take_secrets(&secrets, &namespace, shown) {
-                        let _ = later.unbounded_send(request(peer, Duration::ZERO));
+                        let delay = shared.record(&peer, |record| record.pace.delay());
+                        let _ = later.unbounded_send(request(peer, delay));
                     }
                 }
                 change = made.next() => {
                     let Some((kind, change)) = change else { continue };
                     for peer in shared.take_made(kind, change) {
-                        let _ = later.unbounded_send(request(peer, Duration::ZERO));
+                        let delay = shared.record(&peer, |record| record.pace.delay());
+                        let _ = later.unbounded_send(request(peer, delay));
                     }
                 }
                 done = working.next() => {

@@ -50,6 +50,7 @@ impl Shared {
                 outbox: Some(outbox),
             };
         }
+        self.record(&peer, |record| record.pace.count());
         while let Some(order) = self.next_order(&peer) {
             let outcome = self.execute(&peer, &order).await;
             // The caller may have stopped waiting.

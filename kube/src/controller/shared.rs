@@ -19,7 +19,7 @@ use liqo_auth::{
 };
 use tokio::sync::watch;
 
-use super::{counts::Counters, events::Events, failures::Failures};
+use super::{counts::Counters, events::Events, failures::Failures, pace::Pace};
 use crate::{
     Clock, Cluster, Error, LimitsEnforcement, ProviderKeys, Transport,
     offloading::{MadeKind, Offloading},
@@ -98,6 +98,7 @@ pub(super) struct Record {
     pub(super) delivered: BTreeSet<[u8; 32]>,
     /// Held during a delivery, so that messages arrive in their order.
     pub(super) delivering: Arc<tokio::sync::Mutex<()>>,
+    pub(super) pace: Pace,
     pub(super) looks: Failures,
     pub(super) deliveries: Failures,
     /// The messages of the last complete look, and of the looks after it.

@@ -20,6 +20,7 @@ mod connect_proxy;
 mod events;
 mod exchange;
 mod fake;
+mod flood;
 mod interference;
 mod least_rights;
 mod life;

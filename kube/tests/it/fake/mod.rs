@@ -350,7 +350,11 @@ impl FakeApiServer {
                 store.create(&target, content.clone())?;
                 store.create(&target, content)
             }),
-            Method::POST => self.change(|store| store.create(&target, content)),
+            Method::POST => self.change(|store| {
+                let created = store.create(&target, content)?;
+                store.collect(&target, &created);
+                Ok(created)
+            }),
             Method::PUT => self.change(|store| store.replace(&target, content)),
             Method::PATCH => self.change(|store| store.patch(&target, content)),
             Method::DELETE => self.change(|store| store.delete(&target, &content)),

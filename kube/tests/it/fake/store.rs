@@ -179,6 +179,23 @@ impl Store {
         Ok(self.store(key, Some(object)))
     }
 
+    /// Removes an object whose owners are gone, as the garbage collector does.
+    pub fn collect(&mut self, target: &Target, created: &Value) {
+        let owners = owners_of(created);
+        let exists = |owner: &Value| {
+            let mut objects = self.objects.values();
+            objects.any(|object| object["metadata"]["uid"] == owner["uid"])
+        };
+        if !owners.is_empty() && !owners.iter().any(exists) {
+            let name = created["metadata"]["name"].as_str().unwrap_or_default();
+            let name = name.to_owned();
+            self.remove(Key {
+                name,
+                ..Key::of(target)
+            });
+        }
+    }
+
     pub fn replace(&mut self, target: &Target, object: Value) -> Result<Value, Refusal> {
         let stored = self.get(target)?;
         check_version(&stored, object.get("metadata").unwrap_or(&Value::Null))?;
@@ -258,11 +275,7 @@ impl Store {
             .objects
             .iter()
             .filter(|(other, object)| {
-                let owners = object
-                    .pointer("/metadata/ownerReferences")
-                    .and_then(Value::as_array);
-                let is_owned =
-                    owners.is_some_and(|owners| owners.iter().any(|one| one["uid"] == uid));
+                let is_owned = owners_of(object).iter().any(|one| one["uid"] == uid);
                 is_owned || (key.plural == "namespaces" && other.namespace == key.name)
             })
             .map(|(other, _)| other.clone())
@@ -307,6 +320,12 @@ impl Key {
             && self.plural == target.plural
             && (target.namespace.is_empty() || target.namespace == self.namespace)
     }
+}
+
+fn owners_of(object: &Value) -> &[Value] {
+    let owners = object.pointer("/metadata/ownerReferences");
+    let owners = owners.and_then(Value::as_array);
+    owners.map(Vec::as_slice).unwrap_or_default()
 }
 
 /// The plural of a kind.

@@ -146,8 +146,7 @@ fn what_is_no_object_remains_within_the_limit() {
         let outcome = kept(&text, 100);
         assert!(
             outcome == Err(refused.clone()) || outcome.is_ok_and(|kept| kept.len() <= 1024),
-            "{}",
-            &text[..20]
+            "{text:.20}",
         );
     }
     assert_eq!(kept(&"[1,".repeat(1000), 100), Err(refused));

@@ -1,5 +1,7 @@
 //! The watches of a cluster, as one stream of changes.
 
+mod coalesced;
+
 use std::{future::ready, time::Duration};
 
 use futures::{
@@ -17,6 +19,8 @@ use liqo_auth::{
 };
 use tokio::time::sleep;
 
+pub(crate) use self::coalesced::coalesced;
+
 use crate::object;
 
 /// A change that a watch reports.
@@ -29,28 +33,37 @@ pub(crate) enum Change<T = Object> {
     Left(Box<T>),
 }
 
-/// The changes of all watches, as long as the stream is polled. A failure is logged,
-/// and the watch is retried with backoff.
+/// The changes of all watches. Each watch is read in a task of its own, and shows the last
+/// change of each object. A failure is logged, and the watch is retried with backoff.
 pub(crate) fn follow(
     client: &Client,
     watches: impl IntoIterator<Item = Watch>,
 ) -> BoxStream<'static, (Watch, Change)> {
-    let changes = follow_all(client, watches, changes_of).filter_map(|(watch, change)| {
-        let change = change.inspect_err(|error| {
-            tracing::warn!(%watch, %error, "the watch failed and is tried again");
+    let streams = watches.into_iter().map(|watch| {
+        let shown = watch.clone();
+        let changes = follow_one(client, &watch, changes_of).filter_map(move |change| {
+            let change = change.inspect_err(|error| {
+                tracing::warn!(watch = %shown, %error, "the watch failed and is tried again");
+            });
+            ready(change.ok())
         });
-        ready(change.ok().map(|change| (watch, change)))
+        let changes = coalesced(changes.boxed());
+        changes.map(move |change| (watch.clone(), change)).boxed()
     });
-    changes.boxed()
+    stream::select_all(streams.collect::<Vec<_>>()).boxed()
 }
 
-/// Like [`follow`], with the failures, for a cluster that is not trusted: it shows a bounded
-/// number of bytes at a time.
+/// The changes and the failures of all watches of a cluster that is not trusted, as long as
+/// the stream is polled. It shows a bounded number of bytes at a time.
 pub(crate) fn follow_peer(
     client: &Client,
     watches: impl IntoIterator<Item = Watch>,
 ) -> BoxStream<'static, (Watch, Result<Change, Failure>)> {
-    follow_all(client, watches, changes_within_bounds)
+    let streams = watches.into_iter().map(|watch| {
+        let changes = follow_one(client, &watch, changes_within_bounds);
+        changes.map(move |change| (watch.clone(), change)).boxed()
+    });
+    stream::select_all(streams.collect::<Vec<_>>()).boxed()
 }
 
 /// Why a watch shows nothing at present. It is tried again by itself.
@@ -62,18 +75,6 @@ pub(crate) enum Failure {
         "the list has more than {MOST_OF_A_LIST} bytes of objects, expected at most {MOST_OF_A_LIST}"
     )]
     TooMuch,
-}
-
-fn follow_all(
-    client: &Client,
-    watches: impl IntoIterator<Item = Watch>,
-    changes: ChangesOf,
-) -> BoxStream<'static, (Watch, Result<Change, Failure>)> {
-    let streams = watches.into_iter().map(|watch| {
-        let changes = follow_one(client, &watch, changes);
-        changes.map(move |change| (watch.clone(), change)).boxed()
-    });
-    stream::select_all(streams.collect::<Vec<_>>()).boxed()
 }
 
 /// The changes of the objects of a kind.

@@ -1,0 +1,178 @@
+//! The changes of a watch, read in a task of their own. Of several changes of one object that
+//! wait to be taken, the last one remains.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use futures::{
+    Stream, StreamExt,
+    stream::{self, BoxStream},
+};
+use liqo_auth::model::{Object, ObjectRef};
+use tokio::{sync::Notify, task::AbortHandle};
+
+use super::Change;
+
+/// The changes of `changes`, which a task reads and decodes as they arrive. So a peer that
+/// writes all the time costs its reader one change for each object, and not one for each
+/// write. The task ends with the stream.
+pub(crate) fn coalesced(
+    mut changes: BoxStream<'static, Change>,
+) -> impl Stream<Item = Change> + Send + use<> {
+    let waiting = Arc::new(Waiting::default());
+    let filled = waiting.clone();
+    let reading = tokio::spawn(async move {
+        while let Some(change) = changes.next().await {
+            filled.put(change);
+        }
+    });
+    let reading = Reading(reading.abort_handle());
+    stream::unfold((waiting, reading), async |(waiting, reading)| {
+        let change = waiting.next().await;
+        Some((change, (waiting, reading)))
+    })
+}
+
+/// Ends the task.
+struct Reading(AbortHandle);
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+#[derive(Default)]
+struct Waiting {
+    changes: Mutex<Changes>,
+    arrived: Notify,
+}
+
+#[derive(Default)]
+struct Changes {
+    /// A list comes before the changes after it.
+    listed: Option<Vec<Object>>,
+    order: VecDeque<ObjectRef>,
+    latest: BTreeMap<ObjectRef, Change>,
+}
+
+impl Waiting {
+    fn put(&self, change: Change) {
+        self.changes().put(change);
+        self.arrived.notify_one();
+    }
+
+    async fn next(&self) -> Change {
+        loop {
+            if let Some(change) = self.changes().take() {
+                return change;
+            }
+            self.arrived.notified().await;
+        }
+    }
+
+    fn changes(&self) -> MutexGuard<'_, Changes> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Changes {
+    fn put(&mut self, change: Change) {
+        let id = match &change {
+            Change::Listed(_) => {
+                *self = Self::default();
+                if let Change::Listed(objects) = change {
+                    self.listed = Some(objects);
+                }
+                return;
+            }
+            Change::Seen(object) | Change::Left(object) => object.id(),
+        };
+        if self.latest.insert(id.clone(), change).is_none() {
+            self.order.push_back(id);
+        }
+    }
+
+    fn take(&mut self) -> Option<Change> {
+        if let Some(objects) = self.listed.take() {
+            return Some(Change::Listed(objects));
+        }
+        let id = self.order.pop_front()?;
+        self.latest.remove(&id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use liqo_auth::model::{Kind, Namespace};
+
+    use super::*;
+
+    fn namespace(name: &str, version: &str) -> Object {
+        let mut namespace = Namespace::default();
+        namespace.metadata.name = name.to_owned();
+        namespace.metadata.resource_version = version.to_owned();
+        namespace.into()
+    }
+
+    fn seen(name: &str, version: &str) -> Change {
+        Change::Seen(Box::new(namespace(name, version)))
+    }
+
+    fn taken(changes: &mut Changes) -> Vec<String> {
+        let shown = |object: &Object| {
+            let metadata = object.metadata().unwrap();
+            format!("{}@{}", metadata.name, metadata.resource_version)
+        };
+        let taken = std::iter::from_fn(|| changes.take());
+        let taken = taken.map(|change| match change {
+            Change::Listed(objects) => {
+                let objects: Vec<String> = objects.iter().map(shown).collect();
+                format!("listed {}", objects.join(" "))
+            }
+            Change::Seen(object) => format!("seen {}", shown(&object)),
+            Change::Left(object) => format!("left {}", shown(&object)),
+        });
+        taken.collect()
+    }
+
+    #[test]
+    fn the_last_change_of_each_object_remains() {
+        let mut changes = Changes::default();
+        changes.put(seen("a", "1"));
+        changes.put(seen("b", "2"));
+        changes.put(seen("a", "3"));
+        changes.put(Change::Left(Box::new(namespace("b", "4"))));
+        assert_eq!(taken(&mut changes), ["seen a@3", "left b@4"]);
+        assert_eq!(taken(&mut changes), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_list_replaces_what_was_before_it_and_comes_before_what_is_after_it() {
+        let mut changes = Changes::default();
+        changes.put(seen("a", "1"));
+        changes.put(Change::Listed(vec![namespace("a", "2")]));
+        changes.put(seen("b", "3"));
+        assert_eq!(taken(&mut changes), ["listed a@2", "seen b@3"]);
+    }
+
+    #[tokio::test]
+    async fn the_task_ends_with_its_stream() {
+        let (ended, mut is_ended) = tokio::sync::oneshot::channel::<()>();
+        let changes = stream::iter([seen("a", "1")]).chain(stream::once(async move {
+            let _ended = ended;
+            std::future::pending().await
+        }));
+        let mut coalesced = Box::pin(coalesced(changes.boxed()));
+        let change = coalesced.next().await;
+        assert!(
+            matches!(change, Some(Change::Seen(object)) if object.id().kind == Kind::Namespace)
+        );
+        assert!((&mut is_ended).now_or_never().is_none());
+        drop(coalesced);
+        assert!(is_ended.await.is_err());
+    }
+}
