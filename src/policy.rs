@@ -1,15 +1,21 @@
 //! The policy for messages of a peer: [`Policy::strict`] (the default) or
-//! [`Policy::compatible`], and the [`Limits`] on the size of input.
+//! [`Policy::compatible`], the [`Limits`] on the size of input, and the [`Addresses`] at which
+//! a provider may be.
 //!
 //! A policy decides which *forms* of an honest message are accepted. It never
 //! decides which cluster may become which user: the rules on keys, subjects,
 //! nonces and names hold in every policy.
 
+pub(crate) mod addresses;
+
 use core::time::Duration;
 
 use serde::{Deserialize, Deserializer};
 
-/// The accepted forms of a message, and the limits on its size.
+pub use addresses::Addresses;
+
+/// The accepted forms of a message, the limits on its size, and the addresses that it may
+/// name.
 ///
 /// # Examples
 /// ```
@@ -30,6 +36,8 @@ pub struct Policy {
     pub forms: Forms,
     /// The limits on sizes, numbers and times.
     pub limits: Limits,
+    /// The addresses that a provider's API server may have.
+    pub addresses: Addresses,
 }
 
 /// How closely a peer's encoding has to follow the one that Liqo writes.
@@ -165,6 +173,7 @@ impl Policy {
         Self {
             forms: Forms::Canonical,
             limits: Limits::strict(),
+            addresses: Addresses::usual(),
         }
     }
 
@@ -174,6 +183,7 @@ impl Policy {
         Self {
             forms: Forms::Compatible,
             limits: Limits::compatible(),
+            addresses: Addresses::usual(),
         }
     }
 }
@@ -187,12 +197,15 @@ impl Default for Policy {
 impl<'de> Deserialize<'de> for Policy {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let written = WrittenPolicy::deserialize(deserializer)?;
-        let Self { forms, limits } = match written.forms {
+        let usual = match written.forms {
             Forms::Canonical => Self::strict(),
             Forms::Compatible => Self::compatible(),
         };
-        let limits = limits.limited_as(written.limits);
-        Ok(Self { forms, limits })
+        Ok(Self {
+            forms: usual.forms,
+            limits: usual.limits.limited_as(written.limits),
+            addresses: written.addresses,
+        })
     }
 }
 
@@ -202,6 +215,7 @@ impl<'de> Deserialize<'de> for Policy {
 struct WrittenPolicy {
     forms: Forms,
     limits: WrittenLimits,
+    addresses: Addresses,
 }
 
 fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {

@@ -192,17 +192,11 @@ fn consumer(home: &Home, peer: &ClusterId, policy: &Policy, clock: Clock) -> Res
 }
 
 fn config(home: &Home, peer: &ClusterId, policy: &Policy) -> ConsumerConfig {
-    let settings = home
-        .settings
-        .peers
-        .get(peer)
-        .map(|settings| settings.to_library());
     let mut config = ConsumerConfig::new(home.cluster_id().clone());
-    config.policy = policy.clone();
+    config.policy = home.settings.with_addresses(policy);
     config.namespace = home.liqo_namespace();
-    config
-        .peers
-        .insert(peer.clone(), settings.unwrap_or_default());
+    let settings = home.settings.of_provider(peer);
+    config.peers.insert(peer.clone(), settings);
     config
 }
 
@@ -265,10 +259,12 @@ pub(crate) fn consumer_with(
     keys: Arc<dyn KeyStore>,
 ) -> Consumer {
     let mut config = ConsumerConfig::new(home.cluster_id().clone());
-    config.policy = policy.clone();
+    config.policy = settings.with_addresses(policy);
     config.namespace = home.liqo_namespace();
-    for (peer, settings) in &settings.peers {
-        config.peers.insert(peer.clone(), settings.to_library());
+    for peer in settings.peers.keys() {
+        config
+            .peers
+            .insert(peer.clone(), settings.of_provider(peer));
     }
     Consumer::new(config, keys)
 }

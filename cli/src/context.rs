@@ -213,6 +213,7 @@ impl Context {
 
 /// Reads what either side of a cluster watches.
 pub(crate) fn load(home: &mut Home) -> Result<()> {
+    home.learn_service_ranges()?;
     let mut watches = provider_side::watches(home)?;
     watches.extend(consumer_side::watches(home)?);
     home.load(watches)

@@ -10,6 +10,7 @@
 //! | [`RemoteCluster`] | carries messages through the peer's API server, as `liqoctl` does |
 //! | [`ControllerBuilder::replicate`] | carries slices and renewals to the providers, as Liqo's crd-replicator does |
 //! | [`config_of_identity`] | makes a client's configuration from a verified identity |
+//! | [`client_within`] | makes a client that connects to allowed addresses only |
 //! | [`config_of`], [`client_of`] | make a client from a kubeconfig, by the proxy that `kubectl` would use |
 //! | [`resource`] | describes a kind of the library to kube-rs, for your own requests |
 //! | [`list`], [`get`], [`answered`] | read the objects that a tool needs for one command |
@@ -56,7 +57,7 @@ pub use identity::config_of_identity;
 pub use live::{answered, follow, list};
 pub use object::{get, resource};
 pub use offloading::LimitsEnforcement;
-pub use proxy::{client_of, config_of};
+pub use proxy::{client_of, client_within, config_of};
 pub use transport::{Link, RemoteCluster, Transport};
 
 /// The README's example, compiled.

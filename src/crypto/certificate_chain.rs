@@ -225,7 +225,7 @@ impl CertificateChain {
     ///
     /// The result is information, not a check: the serving CA and the client CA of a
     /// provider may differ.
-    pub fn issued_by(&self, bundle: &CaBundle) -> Issuance {
+    pub(crate) fn issued_by(&self, bundle: &CaBundle) -> Issuance {
         let mut attempts = Attempts::default();
         let mut best = Issuance::No;
         let mut so_far = Issuance::Verified;

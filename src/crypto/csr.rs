@@ -137,7 +137,7 @@ impl Csr {
     /// Makes the request for this subject and key, byte for byte as Go's
     /// `x509.CreateCertificateRequest` does. With Ed25519 and RSA, the request is
     /// the same each time; with ECDSA it is not. If a key answers later, every call
-    /// asks it for [the same signature](Self::signature_id).
+    /// asks it for the same signature.
     ///
     /// # Errors
     /// The key's error, or a [`SignatureError`] if the key returned a wrong
@@ -155,7 +155,7 @@ impl Csr {
     }
 
     /// The ID of the signature that [`make`](Self::make) asks the key for.
-    pub fn signature_id(subject: &Subject, key: &PublicKey) -> RequestId {
+    pub(crate) fn signature_id(subject: &Subject, key: &PublicKey) -> RequestId {
         let information = canonical_information(subject, key);
         Payload::of(Purpose::CertificationRequest, &information, key).id()
     }

@@ -10,7 +10,7 @@ use super::{
 
 /// Whether a CA issued a certificate. The variants are ordered by certainty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Issuance {
+pub(crate) enum Issuance {
     /// The CA did not issue the certificate: names, key identifiers or the
     /// signature differ.
     No,

@@ -86,7 +86,7 @@ pub use der::DerError;
 pub use ed25519::{HostArithmetic, set_host_arithmetic};
 pub use entropy::Entropy;
 pub use fingerprint::Fingerprint;
-pub use issuance::Issuance;
+pub(crate) use issuance::Issuance;
 pub use key_error::KeyError;
 pub use key_pair::{KeyPair, KeyPairError};
 pub use key_store::{KeyStore, OneKey};

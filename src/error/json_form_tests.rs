@@ -1,7 +1,7 @@
 //! The JSON form of each error code, compared with the files of
 //! `tests/vectors/json/error`: one file for each code, with the code as its name.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs, net::Ipv4Addr, path::Path};
 
 use serde_json::{Value, json};
 
@@ -215,6 +215,12 @@ fn refused() -> Vec<Error> {
             },
         ),
         in_identity("spec.authParams.ca", PolicyRefusal::NoCaBundle),
+        in_identity(
+            "spec.authParams.apiServer",
+            PolicyRefusal::AddressRefused {
+                address: Ipv4Addr::LOCALHOST.into(),
+            },
+        ),
         in_identity("spec.authParams.awsConfig", PolicyRefusal::AwsNotAccepted),
         in_identity("", PolicyRefusal::PeeringEnded),
         in_slice("", PolicyRefusal::SliceNotRequested),

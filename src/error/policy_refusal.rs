@@ -1,5 +1,7 @@
 //! Refusals by this side's policy.
 
+use core::net::IpAddr;
+
 #[cfg(test)]
 use super::family::every_fact;
 use super::{
@@ -127,6 +129,19 @@ family! {
             advice: "Have the provider put the CA of its API server into the Identity, or say in \
                      this peer's settings that the API server's certificate is publicly trusted, \
                      if that is true.",
+        },
+        /// The policy does not allow the address of the API server, or of the proxy in
+        /// front of it.
+        #[error("{address} is an address of this machine, or in a range that is refused")]
+        AddressRefused {
+            /// The address.
+            address: IpAddr,
+        } => {
+            code: "address-refused",
+            rule: Broken(Rule::IdentityContent),
+            advice: "Have the provider give the URL by which other clusters reach its API server, \
+                     or allow the address in `addresses.allowed` of this side's settings, if it \
+                     is right.",
         },
         /// The Identity carries AWS keys, and the peer's settings do not say that
         /// the provider runs on EKS.

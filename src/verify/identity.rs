@@ -17,7 +17,7 @@ use crate::{
         ApiServerUrl, AuthParams, Bytes, ClusterId, Identity, IdentityType, NamespaceName,
         ProxyUrl, Timestamp, names,
     },
-    policy::{Forms, Policy},
+    policy::{Addresses, Forms, Policy},
 };
 
 /// The expected content of an Identity.
@@ -88,6 +88,9 @@ pub struct VerifiedIdentity {
     bundle: Option<CaBundle>,
     /// The pins for later Identities of this provider.
     pub pins: EndpointPins,
+    /// The addresses to which a program may connect that looks up the name of the API
+    /// server, or of the proxy if there is one.
+    pub addresses: Addresses,
 }
 
 /// The credentials of an Identity: exactly one kind.
@@ -161,6 +164,7 @@ impl Check<'_> {
         let api_server = api_server
             .map_err(|error| self.wrong("spec.authParams.apiServer", PeerMisbehaved::Url(error)))?;
         let proxy_url = self.proxy()?;
+        self.address(&api_server, proxy_url.as_ref())?;
         let bundle = self.bundle()?;
         let namespace = self.namespace()?;
         let credentials = match &auth_params.aws_config {
@@ -178,6 +182,7 @@ impl Check<'_> {
             namespace,
             bundle,
             pins,
+            addresses: self.policy.addresses.clone(),
         })
     }
 
@@ -220,6 +225,25 @@ impl Check<'_> {
             Ok(url)
         } else {
             Err(wrong(PeerMisbehaved::ProxyMismatch))
+        }
+    }
+
+    /// Behind a proxy, only the address of the proxy counts: the proxy looks up the API server
+    /// in its own network.
+    fn address(
+        &self,
+        api_server: &ApiServerUrl,
+        proxy_url: Option<&ProxyUrl>,
+    ) -> Result<(), Error> {
+        let (address, field) = match proxy_url {
+            Some(proxy) => (proxy.address(), "spec.authParams.proxyURL"),
+            None => (api_server.address(), "spec.authParams.apiServer"),
+        };
+        match address {
+            Some(address) if !self.policy.addresses.allow(address) => {
+                Err(self.wrong(field, PolicyRefusal::AddressRefused { address }))
+            }
+            _ => Ok(()),
         }
     }
 

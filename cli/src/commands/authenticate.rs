@@ -58,7 +58,10 @@ pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
     let (mut local, mut remote) = context.open_with_provider(
         &local,
         &remote,
-        |local, provider| local.load_for(provider, consumer_side::watches(local)?),
+        |local, provider| {
+            local.learn_service_ranges()?;
+            local.load_for(provider, consumer_side::watches(local)?)
+        },
         |remote, consumer| remote.load_for(consumer, provider_side::watches(remote)?),
     )?;
     let secret = match &mut remote {

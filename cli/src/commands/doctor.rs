@@ -8,13 +8,13 @@ use liqo_auth::{
 };
 use serde_json::json;
 
-use super::endpoint;
 use crate::{
     arguments::Doctor,
     consumer_name,
     context::{Context, load},
     failure::{Failure, Result, paragraph},
     home::{Home, Use, repair},
+    loopback::is_loopback,
     output::{Mark, counted, program},
     overview::{self, Role},
 };
@@ -97,7 +97,7 @@ fn of_name(context: &Context, home: &Home) -> Result<Option<Finding>> {
 
 fn of_endpoint(home: &Home) -> Option<Finding> {
     let url = home.settings.api_server.to_string();
-    endpoint::is_loopback(&url).then(|| {
+    is_loopback(&url).then(|| {
         Finding::new(
             format!("only this machine reaches {url}, which peers are given as the API server"),
             format!("{} set api-server URL {}", program(), home.site().options()),

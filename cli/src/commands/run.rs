@@ -13,7 +13,7 @@ use futures::{
     future::{BoxFuture, Shared},
 };
 use kube::Client;
-use liqo_auth_kube::{Cluster, Controller, Handle, ProviderKeys, client_of};
+use liqo_auth_kube::{Cluster, Controller, Handle, ProviderKeys, client_within};
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::watch,
@@ -42,6 +42,9 @@ pub(super) fn run(context: &Context, arguments: &Run) -> Result<()> {
     let mut home = Home::open(&context.site()?, Use::Write)?;
     // The controllers list what they need themselves.
     home.forget_opening();
+    if arguments.sides.has_consumer() {
+        home.learn_service_ranges()?;
+    }
     home.on_cluster(|cluster| {
         let (home, cluster) = (&home, cluster.clone());
         let keys = ProviderKeys::of(&cluster);
@@ -79,7 +82,8 @@ fn controller(
         builder = builder.consumer(consumer_with(home, settings, policy, keys));
     }
     if arguments.replicate {
-        builder = builder.replicate(|config| client_of(with_user_agent(config)));
+        builder = builder
+            .replicate(|config, addresses| client_within(with_user_agent(config), addresses));
     }
     if let Some(enforcement) = arguments.offloading.enforcement() {
         builder = builder.offloading(enforcement);

@@ -12,7 +12,7 @@ use liqo_auth::{
         ApiServerUrl, ClusterId, ConfigMap, Metadata, Namespace, Object, Secret, SecretBytes,
         Timestamp, names,
     },
-    policy::Policy,
+    policy::{Addresses, Policy},
 };
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
@@ -33,6 +33,7 @@ use super::{
 use crate::{
     environment::entropy,
     failure::{Failure, Result},
+    loopback::{LOOPBACK, is_loopback},
 };
 
 /// The properties of a new home.
@@ -145,6 +146,16 @@ fn content(blueprint: &Blueprint) -> Result<Vec<Change>> {
     Ok(changes)
 }
 
+/// The addresses of providers. If the own API server is on this machine, they may be there,
+/// too.
+fn addresses_beside(api_server: &ApiServerUrl) -> Addresses {
+    let mut addresses = Addresses::default();
+    if is_loopback(api_server.as_str()) {
+        addresses.allowed = LOOPBACK.to_vec();
+    }
+    addresses
+}
+
 fn objects_and_settings(blueprint: &Blueprint) -> Result<(Settings, Store)> {
     let settings = Settings {
         cluster_id: blueprint.cluster_id.clone(),
@@ -155,6 +166,8 @@ fn objects_and_settings(blueprint: &Blueprint) -> Result<(Settings, Store)> {
         signer: blueprint.signer,
         for_cluster: blueprint.for_cluster,
         key_per_provider: blueprint.key_per_provider.then_some(true),
+        addresses: addresses_beside(&blueprint.api_server),
+        service_ranges: Vec::new(),
         peers: Default::default(),
     };
     if let Some(ca) = &blueprint.api_server_ca {

@@ -5,10 +5,12 @@ mod provider_access;
 mod signer;
 mod stored_settings;
 
-use std::{collections::BTreeSet, future::ready, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, future::ready, net::IpAddr, sync::Arc, time::Duration};
 
 use anyhow::Context;
+use axum::http::Uri;
 use futures::{StreamExt, stream, stream::LocalBoxStream};
+use ipnet::IpNet;
 use kube::{
     Api, Client,
     api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams, TypeMeta},
@@ -58,6 +60,8 @@ pub(super) struct Live {
     met: BTreeSet<ObjectRef>,
     /// Whether the program runs in the cluster.
     is_inside: bool,
+    /// The addresses of the cluster's Services. Empty until they are read.
+    service_ranges: Vec<IpNet>,
     /// How long a command waits for a certificate.
     timeout: Duration,
     /// Liqo's namespace, if it is not the usual one.
@@ -139,6 +143,7 @@ impl Live {
             provider_keys: opened.provider_keys,
             met: BTreeSet::new(),
             is_inside: connection.in_cluster,
+            service_ranges: Vec::new(),
             timeout: USUAL_TIMEOUT,
             liqo_namespace: connection.liqo_namespace.clone(),
         };
@@ -343,8 +348,23 @@ impl Live {
             signer,
             for_cluster: false,
             key_per_provider: said.key_per_provider,
+            addresses: said.addresses,
+            service_ranges: self.service_ranges(),
             peers: said.peers,
         })
+    }
+
+    /// The addresses of the cluster's Services, as far as they are known. Inside of the
+    /// cluster, its API server has one of them.
+    fn service_ranges(&self) -> Vec<IpNet> {
+        let mut ranges = self.service_ranges.clone();
+        if self.is_inside && ranges.is_empty() {
+            let host = self.found.api_server.parse::<Uri>().ok();
+            let host = host.as_ref().and_then(Uri::host).unwrap_or_default();
+            let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+            ranges.extend(address.ok().map(IpNet::from));
+        }
+        ranges
     }
 }
 
@@ -361,6 +381,18 @@ impl Home {
             live.only(peer);
         }
         self.load(watches)
+    }
+
+    /// Reads the addresses of a cluster's Services, at which its consumer's side takes no
+    /// provider.
+    pub(crate) fn learn_service_ranges(&mut self) -> Result<()> {
+        if let Ground::Cluster(live) = &mut self.ground {
+            let ranges = live.runtime.block_on(live.cluster.service_ranges());
+            live.service_ranges = ranges.map_err(failure)?;
+            self.settings.service_ranges = live.service_ranges();
+            self.written_settings.service_ranges = live.service_ranges();
+        }
+        Ok(())
     }
 
     /// Frees the objects of a cluster that were read to open it.

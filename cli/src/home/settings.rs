@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use clap::ValueEnum;
+use ipnet::IpNet;
 use liqo_auth::{
     consumer::PeerSettings,
     crypto::Fingerprint,
     model::{ApiServerUrl, ClusterId, DocumentError, NamespaceName, ProxyUrl, read_document},
+    policy::{Addresses, Policy},
 };
 use liqo_auth_kube::ProviderKeys;
 use serde::{Deserialize, Serialize};
@@ -48,8 +50,18 @@ pub(crate) struct Settings {
     /// home; on a cluster, those do that are consumers as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) key_per_provider: Option<bool>,
+    /// Which addresses the API servers of providers may have.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub(crate) addresses: Addresses,
+    /// The addresses of the cluster's own Services, at which no provider is.
+    #[serde(skip)]
+    pub(crate) service_ranges: Vec<IpNet>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) peers: BTreeMap<ClusterId, Peer>,
+}
+
+fn is_usual(addresses: &Addresses) -> bool {
+    *addresses == Addresses::default()
 }
 
 /// Who signs the requests of a home's peers.
@@ -126,6 +138,9 @@ pub(super) struct OnCluster {
     /// Whether each new provider gets a key of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) key_per_provider: Option<bool>,
+    /// Which addresses the API servers of providers may have.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub(super) addresses: Addresses,
     /// The settings for peers. Their place is the Secret ([`OfPeers`]).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) peers: BTreeMap<ClusterId, Peer>,
@@ -159,6 +174,24 @@ impl OnCluster {
 }
 
 impl Settings {
+    /// The policy with the addresses that these settings allow.
+    pub(crate) fn with_addresses(&self, policy: &Policy) -> Policy {
+        let mut policy = policy.clone();
+        policy.addresses = self.addresses.clone();
+        let refused = &mut policy.addresses.refused;
+        refused.extend(self.service_ranges.iter().copied());
+        policy
+    }
+
+    /// The library's settings for a provider.
+    pub(crate) fn of_provider(&self, provider: &ClusterId) -> PeerSettings {
+        let said = self.peers.get(provider);
+        let mut settings = said.map(Peer::to_library).unwrap_or_default();
+        let policy = settings.policy.take();
+        settings.policy = policy.map(|policy| self.with_addresses(&policy));
+        settings
+    }
+
     /// Tells the controllers' key store which new providers get keys of their own.
     pub(crate) fn choose_keys(&self, keys: &ProviderKeys) {
         let of_peers = self.peers.iter();
@@ -190,7 +223,7 @@ fn to_yaml(settings: &impl Serialize) -> Result<Zeroizing<String>> {
 }
 
 impl Peer {
-    pub(crate) fn to_library(&self) -> PeerSettings {
+    fn to_library(&self) -> PeerSettings {
         PeerSettings {
             proxy_url: self.proxy_url.clone(),
             remote_tenant_namespace: self.remote_tenant_namespace.clone(),
@@ -222,6 +255,11 @@ mod tests {
             signer: Signer::Kubernetes,
             for_cluster: true,
             key_per_provider: Some(true),
+            addresses: Addresses {
+                allowed: vec!["127.0.0.0/8".parse().unwrap()],
+                refused: vec!["10.96.0.0/12".parse().unwrap()],
+            },
+            service_ranges: Vec::new(),
             peers: BTreeMap::from([(
                 "cl-b".parse().unwrap(),
                 Peer {

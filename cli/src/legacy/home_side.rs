@@ -281,7 +281,7 @@ pub(crate) fn home_cluster(
         .filter_map(|peer| peer.spec.cluster_identity.cluster_id.parse().ok());
     let settings = HomeClusterSettings {
         protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
-        policy: policy.clone(),
+        policy: home.settings.with_addresses(policy),
         name: choices.name.clone(),
         publicly_trusted: choices.is_publicly_trusted,
         skip_tls_verification_where_the_foreign_cluster_says_so: choices.skips_tls_verification,

@@ -1,8 +1,10 @@
 mod keys;
 mod provider_keys;
+mod service_ranges;
 
 use std::sync::Arc;
 
+use ipnet::IpNet;
 use kube::{
     Client,
     api::{DynamicObject, ListParams},
@@ -176,6 +178,19 @@ impl Cluster {
     /// Until then, a look-up has no answer yet.
     pub fn principals(&self) -> Arc<NameRegistry> {
         self.registry.clone()
+    }
+
+    /// The addresses of the cluster's Services (ServiceCIDR, since Kubernetes 1.33). Empty if
+    /// the cluster does not serve them, or does not show them to this user. No provider is
+    /// there: refuse them by [`Addresses::refused`](liqo_auth::policy::Addresses::refused).
+    ///
+    /// # Rights
+    /// To `list` ServiceCIDRs.
+    ///
+    /// # Errors
+    /// [`Error::Request`] and [`Error::TimedOut`].
+    pub async fn service_ranges(&self) -> Result<Vec<IpNet>, Error> {
+        service_ranges::list(&self.client).await
     }
 
     /// The namespace of Liqo and of the library's records.

@@ -26,6 +26,7 @@ use liqo_auth::{
     Consumer, Provider,
     machine::{Message, Mirror},
     model::{ClusterId, Kind},
+    policy::Addresses,
 };
 use tokio::time::Instant;
 
@@ -239,8 +240,9 @@ impl ControllerBuilder {
     /// at once do no harm: they write the same.
     ///
     /// The replication uses the kubeconfig that the consumer's side has verified and
-    /// stored. `connect` makes a client from it, such as [`client_of`](crate::client_of). With
-    /// `connect`, a program can set headers or timeouts. The proxy of an identity is used, and
+    /// stored. `connect` makes a client from it that connects to allowed addresses only, such
+    /// as [`client_within`](crate::client_within). With `connect`, a program can set headers
+    /// or timeouts. The proxy of an identity is used, and
     /// an AWS access key is not supported. Without a consumer's side, this call changes
     /// nothing.
     ///
@@ -256,14 +258,14 @@ impl ControllerBuilder {
     /// fn replicating(cluster: &Cluster, consumer: Consumer) -> (Controller, Handle) {
     ///     Controller::builder(cluster)
     ///         .consumer(consumer)
-    ///         .replicate(liqo_auth_kube::client_of)
+    ///         .replicate(liqo_auth_kube::client_within)
     ///         .build()
     /// }
     /// ```
     #[must_use]
     pub fn replicate(
         mut self,
-        connect: impl Fn(Config) -> Result<Client, kube::Error> + Send + Sync + 'static,
+        connect: impl Fn(Config, &Addresses) -> Result<Client, kube::Error> + Send + Sync + 'static,
     ) -> Self {
         self.choices.connect = Some(Arc::new(connect));
         self

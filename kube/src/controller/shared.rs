@@ -16,6 +16,7 @@ use liqo_auth::{
     error::Error as LibraryError,
     machine::{Concerns, Env, Machine, Mirror, MirrorError, Step, View, Watch},
     model::ClusterId,
+    policy::Addresses,
 };
 use tokio::sync::watch;
 
@@ -57,8 +58,10 @@ pub(super) struct Choices {
     pub(super) provider_keys: Option<ProviderKeys>,
 }
 
-/// Makes the client of a provider from the configuration of a kubeconfig.
-pub(super) type Connect = Arc<dyn Fn(Config) -> Result<Client, kube::Error> + Send + Sync>;
+/// Makes the client of a provider from the configuration of a kubeconfig. It connects to these
+/// addresses only.
+pub(super) type Connect =
+    Arc<dyn Fn(Config, &Addresses) -> Result<Client, kube::Error> + Send + Sync>;
 
 pub(crate) struct Shared {
     pub(crate) client: Client,

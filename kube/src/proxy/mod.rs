@@ -1,4 +1,4 @@
-//! The proxy by which a client reaches an API server.
+//! The way to an API server: its address, or the proxy in front of it.
 //!
 //! ```text
 //! kubeconfig ── its proxy-url ──┐
@@ -9,17 +9,18 @@
 
 mod environment;
 mod route;
+mod within;
 
 use std::{env, time::Duration};
 
-use http::Uri;
+use http::{Request, Response, Uri};
 use kube::{
     Client, Config,
-    client::ClientBuilder,
+    client::{Body, ClientBuilder},
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
 };
-use liqo_auth::crypto::BoxError;
-use tower::util::MapErrLayer;
+use liqo_auth::{crypto::BoxError, policy::Addresses};
+use tower::{Service, util::MapErrLayer};
 
 use self::route::Route;
 use crate::{Error, error::with_sources};
@@ -72,18 +73,57 @@ pub(crate) fn chosen(own: Option<&str>, api_server: &Uri) -> Result<Option<Uri>,
 /// Those of kube-rs. [`kube::Error::Service`] with [`Error::Proxy`] if the scheme of the
 /// proxy is neither `http` nor `https`.
 pub fn client_of(mut config: Config) -> Result<Client, kube::Error> {
-    let Some(proxy) = config.proxy_url.clone() else {
-        return Client::try_from(config);
+    let route = route_of(&mut config)?;
+    Ok(client_by(ClientBuilder::try_from(config)?, route))
+}
+
+/// Like [`client_of`], for an API server that a peer has named: the client connects to allowed
+/// addresses only. Give it the addresses of the verified Identity
+/// ([`VerifiedIdentity::addresses`](liqo_auth::verify::VerifiedIdentity::addresses)).
+///
+/// The addresses are those of the API server, whatever its name leads to at the time of the
+/// connection. With a proxy, they are those of the proxy. A proxy that the environment names is
+/// this side's own choice, and is not checked.
+///
+/// # Errors
+/// Those of [`client_of`], and [`kube::Error::Service`] if the URL has an address that is not
+/// allowed. If a name has none that is allowed, the requests fail and say so.
+pub fn client_within(mut config: Config, addresses: &Addresses) -> Result<Client, kube::Error> {
+    let proxy = config.proxy_url.as_ref();
+    if proxy.is_some_and(|proxy| field_of(proxy, &config.cluster_url) != FIELD) {
+        return client_of(config);
+    }
+    let route = route_of(&mut config)?;
+    Ok(client_by(within::builder(&config, addresses)?, route))
+}
+
+/// The way by the configured proxy. The configuration gets the limit of its connections.
+fn route_of(config: &mut Config) -> Result<Option<Route>, kube::Error> {
+    let Some(proxy) = &config.proxy_url else {
+        return Ok(None);
     };
-    let field = field_of(&proxy, &config.cluster_url);
+    let field = field_of(proxy, &config.cluster_url);
     usable(&proxy.to_string(), &field).map_err(|error| kube::Error::Service(Box::new(error)))?;
+    let route = Route::new(&config.cluster_url, proxy, field);
+    tracing::debug!(%route, "connects by a proxy");
     let limit = config.connect_timeout.unwrap_or(TWENTY_SECONDS);
     config.connect_timeout = Some(limit.min(TWENTY_SECONDS));
-    let route = Route::new(&config.cluster_url, &proxy, field);
-    tracing::debug!(%route, "connects by a proxy");
-    let explained = MapErrLayer::new(move |error: BoxError| route.explain(error));
-    let builder = ClientBuilder::try_from(config)?;
-    Ok(builder.with_layer(&explained).build())
+    Ok(Some(route))
+}
+
+/// A client whose failures name the proxy, if there is one.
+fn client_by<S, B>(builder: ClientBuilder<S>, route: Option<Route>) -> Client
+where
+    S: Service<Request<Body>, Response = Response<B>, Error = BoxError> + Send + 'static,
+    S::Future: Send,
+    B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    let explained = MapErrLayer::new(move |error: BoxError| match &route {
+        Some(route) => route.explain(error),
+        None => error,
+    });
+    builder.with_layer(&explained).build()
 }
 
 /// The `proxy-url` of the cluster that counts.

@@ -186,8 +186,15 @@ pub async fn provider_alone(server: &FakeApiServer, configure: Configure) -> (Ha
 
 /// The consumer's side of a cluster.
 pub fn consumer_of(cluster: &Cluster) -> Consumer {
-    let config = ConsumerConfig::new(cluster.id().clone());
+    let config = on_this_machine(ConsumerConfig::new(cluster.id().clone()));
     Consumer::new(config, Arc::new(OneKey(cluster.key())))
+}
+
+/// The configuration of a consumer whose provider may be on the same machine: the clusters that
+/// `e2e/run` starts have a loopback address.
+pub fn on_this_machine(mut config: ConsumerConfig) -> ConsumerConfig {
+    config.policy.addresses.allowed = vec!["127.0.0.0/8".parse().unwrap()];
+    config
 }
 
 /// The consumer's side of a cluster, with these keys.

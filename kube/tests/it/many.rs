@@ -16,7 +16,10 @@ use liqo_auth::{
 };
 use liqo_auth_kube::{Applied, Clock, Cluster, apply, list};
 
-use crate::{clusters::id, login::Administered};
+use crate::{
+    clusters::{id, on_this_machine},
+    login::Administered,
+};
 
 #[tokio::test]
 #[ignore = "needs the clusters that e2e/run starts"]
@@ -63,7 +66,7 @@ impl<'a> Exchange<'a> {
         Self {
             client,
             provider,
-            consumer: Consumer::new(ConsumerConfig::new(peer), keys),
+            consumer: Consumer::new(on_this_machine(ConsumerConfig::new(peer)), keys),
             at_provider: roles.collect(),
             at_consumer: Objects::new(&environment().entropy),
         }

@@ -112,3 +112,23 @@ async fn a_malformed_key_is_refused_and_stays() {
     assert!(!error.to_string().contains("not a key"), "{error}");
     assert_eq!(server.all("secrets"), before);
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_addresses_of_services_are_read_where_the_cluster_shows_them() {
+    let server = FakeApiServer::with_liqo("rome");
+    let cluster = Cluster::open(server.client()).await.unwrap();
+    assert_eq!(cluster.service_ranges().await.unwrap(), []);
+    server.put(json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "ServiceCIDR",
+        "metadata": { "name": "kubernetes" },
+        "spec": { "cidrs": ["10.96.0.0/12", "fd00:96::/108"] },
+    }));
+    let ranges = cluster.service_ranges().await.unwrap();
+    let shown: Vec<String> = ranges.iter().map(ToString::to_string).collect();
+    assert_eq!(shown, ["10.96.0.0/12", "fd00:96::/108"]);
+    // Kubernetes before 1.33.
+    let older = FakeApiServer::with_liqo("rome").without_resource("servicecidrs");
+    let cluster = Cluster::open(older.client()).await.unwrap();
+    assert_eq!(cluster.service_ranges().await.unwrap(), []);
+}

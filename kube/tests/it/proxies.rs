@@ -94,7 +94,7 @@ async fn an_event_says_that_the_proxy_of_an_identity_is_down() {
     let (controller, _handle) = Controller::builder(&cluster)
         .consumer(side)
         .publish_events()
-        .replicate(move |mut config| {
+        .replicate(move |mut config, _| {
             config.proxy_url = Some(of_identity.clone());
             client_of(config)
         })

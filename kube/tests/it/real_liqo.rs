@@ -5,16 +5,14 @@ use std::{
     env,
     path::Path,
     process::{Command, Output},
-    sync::Arc,
     time::Duration,
 };
 
 use futures::future::pending;
 use kube::api::DeleteParams;
 use liqo_auth::{
-    Consumer, Provider,
-    consumer::{ConsumerConfig, SliceOptions},
-    crypto::OneKey,
+    Provider,
+    consumer::SliceOptions,
     machine::{Machine, Stage},
     model::Kind,
 };
@@ -22,7 +20,7 @@ use liqo_auth_kube::{Cluster, Controller, Handle, RemoteCluster, Transport};
 use tokio::task::JoinSet;
 
 use crate::{
-    clusters::id,
+    clusters::{consumer_of, id},
     life::{api, until},
     login::{Administered, may_list, whoami},
 };
@@ -32,8 +30,7 @@ use crate::{
 async fn our_consumer_and_a_provider_of_liqo() {
     let (rome, milan) = both().await;
     let cluster = Cluster::open(rome.client.clone()).await.unwrap();
-    let config = ConsumerConfig::new(cluster.id().clone());
-    let side = Consumer::new(config, Arc::new(OneKey(cluster.key())));
+    let side = consumer_of(&cluster);
     let peering_user = milan.peering_user("rome").await;
     assert_eq!(whoami(&peering_user).await, "peering-user");
     assert!(!may_list(&peering_user, Kind::Secret, "liqo").await);

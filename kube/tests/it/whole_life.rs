@@ -77,10 +77,11 @@ impl Peering {
         let as_rome = as_rome(&milan);
 
         let cluster = Cluster::open(rome.client()).await.unwrap();
+        cluster.service_ranges().await.unwrap();
         let to_milan = as_rome.client();
         let builder = Controller::builder(&cluster)
             .consumer(consumer_of(&cluster))
-            .replicate(move |_| Ok(to_milan.clone()))
+            .replicate(move |_, _| Ok(to_milan.clone()))
             .offloading(LimitsEnforcement::Soft)
             .publish_events();
         let (controller, consumer) = configure(builder).build();

@@ -1,3 +1,4 @@
+use base64::{Engine, engine::general_purpose::STANDARD};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, DnValue,
     ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyUsagePurpose, SerialNumber,
@@ -459,4 +460,29 @@ fn issuance_is_verified() {
     let both = [other.ca_bundle().pem(), setting.authority.ca_bundle().pem()].concat();
     let both = CaBundle::from_pem(&both, &Policy::strict()).unwrap();
     assert_eq!(chain.issued_by(&both), Issuance::Verified);
+}
+
+/// The published example, and an exchange of Liqo 1.2.0. Their keys are RSA.
+#[test]
+fn the_cas_of_kubernetes_issued_the_certificates_that_liqo_gave() {
+    for text in [
+        include_str!("../../../tests/vectors/seed/identity.yaml"),
+        include_str!("../../../tests/vectors/liqo-1.2.0/by-hand/identity.yaml"),
+    ] {
+        let field = |name: &str| {
+            let mut lines = text.lines();
+            let value = lines
+                .find_map(|line| line.trim().strip_prefix(name))
+                .unwrap();
+            STANDARD.decode(value.trim()).unwrap()
+        };
+        let policy = Policy::strict();
+        let bundle = CaBundle::from_pem(&field("ca:"), &policy).unwrap();
+        let chain = CertificateChain::from_pem(&field("signedCRT:"), &policy).unwrap();
+        let expected = match cfg!(any(feature = "rsa", feature = "rustcrypto")) {
+            true => Issuance::Verified,
+            false => Issuance::NamesOnly,
+        };
+        assert_eq!(chain.issued_by(&bundle), expected);
+    }
 }

@@ -300,10 +300,14 @@ impl Look<'_> {
             let fault = PeerMisbehaved::NameMismatch { expected, found };
             return Err(wrong(fault, "users[0].name"));
         }
-        let _: ApiServerUrl = kubeconfig
-            .server
-            .parse()
-            .map_err(|error| wrong(PeerMisbehaved::Url(error), "server"))?;
+        let server = kubeconfig.server.parse();
+        let server: ApiServerUrl =
+            server.map_err(|error| wrong(PeerMisbehaved::Url(error), "server"))?;
+        if let Some(address) = server.address()
+            && !policy.addresses.allow(address)
+        {
+            return Err(wrong(PolicyRefusal::AddressRefused { address }, "server"));
+        }
         let field = "certificate-authority-data";
         let authority = &kubeconfig.certificate_authority;
         if !authority.is_empty() {

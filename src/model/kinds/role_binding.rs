@@ -55,7 +55,7 @@ impl RoleRef {
     }
 
     /// The reference to a Role of the binding's own namespace.
-    pub fn role(name: &str) -> Self {
+    pub(crate) fn role(name: &str) -> Self {
         Self::of_kind("Role", name)
     }
 
@@ -70,12 +70,12 @@ impl RoleRef {
 
 impl RbacSubject {
     /// A user.
-    pub fn user(name: &str) -> Self {
+    pub(crate) fn user(name: &str) -> Self {
         Self::of_kind("User", name)
     }
 
     /// A group.
-    pub fn group(name: &str) -> Self {
+    pub(crate) fn group(name: &str) -> Self {
         Self::of_kind("Group", name)
     }
 

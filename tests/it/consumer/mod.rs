@@ -1,6 +1,7 @@
 //! A peering after the handshake, on the consumer's side: slices, renewals, the
 //! end, keys and AWS. The tests themselves act as the provider.
 
+mod addresses;
 mod aws;
 mod ending;
 mod home;

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use liqo_auth::{
     Machine,
-    consumer::{Consumer, ConsumerConfig, SliceOptions},
+    consumer::{Consumer, SliceOptions},
     crypto::OneKey,
     machine::{Env, Objects, Step},
     model::{Identity, Kind, Object, ObjectRef, Renew, ResourceSlice, names},
@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::{
     clusters::exchange::id,
     consumer::home::env,
-    recordings::{cluster_key, now, objects, vectors},
+    recordings::{cluster_key, config_on_loopback, now, objects, vectors},
 };
 
 const NAMESPACE: &str = "liqo-tenant-cluster-b";
@@ -35,7 +35,7 @@ impl Recorded {
         let objects = stage_of(stage);
         let keys = Arc::new(OneKey(cluster_key(&objects)));
         Self {
-            consumer: Consumer::new(ConsumerConfig::new(id("cluster-a")), keys),
+            consumer: Consumer::new(config_on_loopback("cluster-a"), keys),
             provider: "cluster-b",
             objects,
             now: now(),
@@ -189,7 +189,7 @@ fn a_certificate_that_liqos_provider_renewed_is_accepted() {
     let after = objects(&folder.join("1-after-75s/ren-a"));
     let keys = Arc::new(OneKey(cluster_key(&before)));
     let mut ours = Recorded {
-        consumer: Consumer::new(ConsumerConfig::new(id("consumer")), keys),
+        consumer: Consumer::new(config_on_loopback("consumer"), keys),
         provider: "provider",
         objects: before,
         now: "2026-11-20T23:05:00Z".parse().unwrap(),

@@ -10,8 +10,8 @@ use ed25519_dalek::Signer;
 use liqo_auth::{
     consumer::{self, Consumer, ConsumerConfig},
     crypto::{
-        Answer, BoxError, CertificateChain, ClientKey, Csr, Entropy, ExternalKey, KeyPair,
-        KeyQuestion, KeyStore, Payload, PublicKey, Signature, SigningKey, Subject,
+        Answer, BoxError, CertificateChain, ClientKey, Csr, Entropy, ExternalKey, KeyQuestion,
+        KeyStore, Payload, PublicKey, Signature, SigningKey, Subject,
     },
     model::{AwsConfig, ClusterId, read_document},
     policy::Policy,
@@ -371,9 +371,9 @@ fn an_answer_that_does_not_fit_is_an_error_with_its_place() {
 
 #[test]
 fn ids_are_read_as_they_are_written() {
-    let key = KeyPair::from_entropy(&Entropy::from_bytes([3; 32]));
-    let id = Csr::signature_id(&Subject::control_plane(&id("cl-a")), key.public_key());
-    assert_eq!(id.to_string().parse(), Ok(id));
+    let text = "0a".repeat(32);
+    let id: provider::RequestId = text.parse().unwrap();
+    assert_eq!(id.to_string(), text);
     assert!("12".parse::<provider::RequestId>().is_err());
     assert!("g".repeat(64).parse::<provider::RequestId>().is_err());
 }

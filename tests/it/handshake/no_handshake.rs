@@ -6,14 +6,15 @@ use liqo_auth::{
     error::{Fault, PeerMisbehaved, PolicyRefusal, Rule},
     machine::Step,
     model::{
-        AuthzPolicy, ClusterRoleBinding, Metadata, Object, RbacSubject, Resource, RoleBinding,
-        Tenant, TenantCondition, TenantSpec, names,
+        AuthzPolicy, ClusterRoleBinding, Metadata, Object, Resource, RoleBinding, Tenant,
+        TenantCondition, TenantSpec, names,
     },
     policy::Policy,
     provider::{self, Provider, ProviderBuilder},
 };
 
 use crate::clusters::{
+    bindings::group,
     exchange::{Exchange, Setup, id},
     notary::{Notary, YEAR},
     store,
@@ -45,10 +46,7 @@ fn a_tolerated_peer_gets_the_rights_of_its_group_and_no_certificate() {
         .filter_map(ClusterRoleBinding::from_object)
         .collect();
     assert_eq!(cluster_wide.len(), 1);
-    assert_eq!(
-        cluster_wide[0].subjects,
-        [RbacSubject::group("cl-consumer")]
-    );
+    assert_eq!(cluster_wide[0].subjects, [group("cl-consumer")]);
     let mut objects = exchange.at_provider.iter();
     assert_eq!(objects.find_map(RoleBinding::from_object), None);
     assert_eq!(exchange.provider_phase().name(), "Tolerated");

@@ -21,7 +21,7 @@ use liqo_auth::{
 };
 use serde_json::Value;
 
-use crate::clusters::store;
+use crate::clusters::{allowing_loopback, store};
 
 /// The whole conversation, under the compatible policy, because the CSR was
 /// made by openssl and the token has no seal of ours.
@@ -294,7 +294,7 @@ fn home_with(policy: Policy) -> (HomeCluster, Objects) {
     let key = KeyPair::from_pkcs8_pem(&read("home.key"), &policy).unwrap();
     let settings = HomeClusterSettings {
         name: Some("home".to_owned()),
-        policy,
+        policy: allowing_loopback(policy),
         protocol: TokenProtocol::TrustWhoeverHoldsTheToken,
         ..HomeClusterSettings::default()
     };

@@ -26,6 +26,7 @@ use liqo_auth::{
 use serde_json::Value;
 
 use crate::clusters::{
+    allowing_loopback,
     exchange::{self, Exchange, FixedAnswer, RECORD_KEY, cluster_roles, id},
     store,
 };
@@ -160,7 +161,7 @@ impl Recording {
         .key(Arc::clone(&self.provider_key))
         .signer(Arc::clone(&setup.signer))
         .build();
-        let mut config = ConsumerConfig::new(id(self.consumer_id()));
+        let mut config = config_on_loopback(self.consumer_id());
         config
             .peers
             .insert(id(self.provider_id()), setup.settings.clone());
@@ -349,6 +350,13 @@ fn only<K: Resource + Clone>(objects: &Objects) -> K {
     let one = found.next().unwrap().clone();
     assert!(found.next().is_none());
     one
+}
+
+/// The configuration of a consumer among the recorded clusters, which were on one machine.
+pub(crate) fn config_on_loopback(consumer: &str) -> ConsumerConfig {
+    let mut config = ConsumerConfig::new(id(consumer));
+    config.policy = allowing_loopback(config.policy);
+    config
 }
 
 pub(crate) fn cluster_key(objects: &Objects) -> Arc<dyn SigningKey> {

@@ -12,12 +12,15 @@ use liqo_auth::{
     machine::{Awaited, Message, MessageBody, View},
     model::{
         AuthzPolicy, ClusterRoleBinding, Kind, Namespace, Object, ObjectRef, OwnerReference,
-        RbacSubject, RoleBinding, TenantCondition, names,
+        RoleBinding, TenantCondition, names,
     },
     provider::{self, CsrSigner, NameTable, SigningRequest},
 };
 
-use crate::clusters::exchange::{self, Exchange, FixedAnswer, Ledger, Setup, ed25519, id};
+use crate::clusters::{
+    bindings::{group, user},
+    exchange::{self, Exchange, FixedAnswer, Ledger, Setup, ed25519, id},
+};
 
 const NAMESPACE: &str = "liqo-tenant-cl-consumer";
 const ROLE_BINDING: &str = "liqo-binding-liqo-remote-controlplane";
@@ -200,19 +203,16 @@ fn a_binding_of_that_name_with_another_subject_is_a_conflict() {
     let mut exchange = Setup::new().exchange();
     exchange.settle();
     let binding: &RoleBinding = exchange.at_provider.get(NAMESPACE, ROLE_BINDING).unwrap();
-    assert_eq!(binding.subjects, [RbacSubject::user("cl-consumer")]);
+    assert_eq!(binding.subjects, [user("cl-consumer")]);
     let cluster_wide: &ClusterRoleBinding =
         exchange.at_provider.get("", CLUSTER_ROLE_BINDING).unwrap();
-    assert_eq!(cluster_wide.subjects, [RbacSubject::group("cl-consumer")]);
+    assert_eq!(cluster_wide.subjects, [group("cl-consumer")]);
 
     for subjects in [
         vec![],
-        vec![RbacSubject::user("cl-other")],
-        vec![RbacSubject::group("cl-consumer")],
-        vec![
-            RbacSubject::user("cl-consumer"),
-            RbacSubject::user("cl-other"),
-        ],
+        vec![user("cl-other")],
+        vec![group("cl-consumer")],
+        vec![user("cl-consumer"), user("cl-other")],
     ] {
         let mut changed = binding.clone();
         changed.subjects = subjects;
@@ -222,7 +222,7 @@ fn a_binding_of_that_name_with_another_subject_is_a_conflict() {
     changed.role_ref.name = "cluster-admin".to_owned();
     conflict(&exchange, changed.into());
     let mut changed = cluster_wide.clone();
-    changed.subjects = vec![RbacSubject::group("system:authenticated")];
+    changed.subjects = vec![group("system:authenticated")];
     conflict(&exchange, changed.into());
 }
 

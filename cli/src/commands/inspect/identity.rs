@@ -10,7 +10,10 @@ use liqo_auth::{
 };
 
 use super::{Inspection, Report, report::Compare, slice_identity};
-use crate::{consumer_side::ConsumerSide, failure::Result, home::Home, output::escaped, subject};
+use crate::{
+    consumer_side::ConsumerSide, failure::Result, home::Home, loopback::LOOPBACK, output::escaped,
+    subject,
+};
 
 pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Result<Report> {
     let mut report = Report::of_message(&identity.id().to_string());
@@ -112,8 +115,10 @@ fn alone(
         publicly_trusted: auth_params.ca.is_empty(),
         ..IdentityExpectation::new(&consumer, provider, &key, inspection.now)
     };
-    let policy = &inspection.context.policy;
-    let verified = match verify::identity(identity, &expectation, policy) {
+    let mut policy = inspection.context.policy.clone();
+    // Which addresses are allowed, the consumer's settings say.
+    policy.addresses.allowed = LOOPBACK.to_vec();
+    let verified = match verify::identity(identity, &expectation, &policy) {
         Ok(verified) => verified,
         Err(error) => return report.error(&error),
     };

@@ -135,6 +135,7 @@ fn many_at_once_make_one_certificate() {
 #[test]
 fn both_directions_at_once_do_not_wait_for_each_other() {
     let folder = Folder::with_homes();
+    folder.ok("set api-server https://172.19.0.2:6443 --home cl-consumer");
     let back = "authenticate --home cl-provider --remote-home cl-consumer";
     let runs: Vec<_> = [AUTHENTICATE, back, AUTHENTICATE, back]
         .map(|line| folder.command(line).spawn().unwrap())

@@ -310,6 +310,7 @@ fn many_at_once_ask_for_one_slice() {
 fn two_clusters_may_be_each_others_consumers() {
     let folder = authenticated();
     let back = "--home cl-provider --remote-home cl-consumer";
+    folder.ok("set api-server https://172.19.0.2:6443 --home cl-consumer");
     folder.ok(&format!("authenticate {back}"));
     folder.ok(CREATE);
     folder.ok(&format!("create rs theirs {back} --pods 7"));

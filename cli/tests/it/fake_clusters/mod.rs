@@ -1,5 +1,6 @@
 //! The tool on clusters whose API servers are in memory.
 
+mod addresses;
 mod by_peering_user;
 mod meanwhile;
 mod own_keys;

@@ -256,7 +256,8 @@ fn connect(shared: &Shared, identity: &Identity) -> Result<Remote, Error> {
     let Some(connect) = &shared.connect else {
         return Err(identity.unusable("this controller does not replicate"));
     };
-    let client = connect(config).map_err(|error| identity.unusable(with_sources(&error)))?;
+    let client = connect(config, &identity.addresses)
+        .map_err(|error| identity.unusable(with_sources(&error)))?;
     Remote::new(client, &shared.own, identity)
 }
 

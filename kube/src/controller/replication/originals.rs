@@ -5,6 +5,7 @@ use liqo_auth::{
     consumer::{Phase, Status, StoredIdentity},
     machine::{Effect, Part, Version, View, replication},
     model::{Kind, Kubeconfig, Metadata, Object, ObjectRef, Resource, Secret, names},
+    policy::Addresses,
 };
 use serde_json::json;
 
@@ -26,6 +27,8 @@ pub(super) struct Originals {
 pub(super) struct Identity {
     secret: ObjectRef,
     kubeconfig: Kubeconfig,
+    /// The addresses to which a client may connect.
+    pub(super) addresses: Addresses,
     /// The provider's tenant namespace for this cluster.
     pub(super) namespace: String,
 }
@@ -84,10 +87,12 @@ impl Originals {
 
 impl Identity {
     fn of(stored: &StoredIdentity) -> Option<Self> {
+        let identity = &stored.accepted.identity;
         Some(Self {
             secret: stored.kubeconfig_secret.clone(),
             kubeconfig: stored.kubeconfig.clone(),
-            namespace: stored.accepted.identity.namespace.as_ref()?.to_string(),
+            addresses: identity.addresses.clone(),
+            namespace: identity.namespace.as_ref()?.to_string(),
         })
     }
 

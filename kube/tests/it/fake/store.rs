@@ -408,7 +408,7 @@ fn merge(target: &mut Value, patch: Value) {
     }
 }
 
-const KINDS: [(&str, &str, &str, bool); 16] = [
+const KINDS: [(&str, &str, &str, bool); 17] = [
     ("Namespace", "v1", "namespaces", false),
     ("Secret", "v1", "secrets", true),
     ("ConfigMap", "v1", "configmaps", true),
@@ -424,6 +424,7 @@ const KINDS: [(&str, &str, &str, bool); 16] = [
     ("RoleBinding", RBAC, "rolebindings", true),
     ("ClusterRole", RBAC, "clusterroles", false),
     ("ClusterRoleBinding", RBAC, "clusterrolebindings", false),
+    ("ServiceCIDR", "networking.k8s.io/v1", "servicecidrs", false),
     (
         "CertificateSigningRequest",
         "certificates.k8s.io/v1",

@@ -309,7 +309,7 @@ impl Replicator {
         let connected = hosts.clone();
         let builder = Controller::builder(cluster)
             .consumer(side.clone())
-            .replicate(move |config| {
+            .replicate(move |config, _| {
                 let host = config.cluster_url.host().unwrap_or_default().to_owned();
                 connected.lock().unwrap().push(host);
                 Ok(milan.clone())

@@ -2,7 +2,7 @@
 
 mod host;
 
-use core::str::FromStr;
+use core::{net::IpAddr, str::FromStr};
 
 use self::host::Host;
 use crate::model::as_text;
@@ -12,8 +12,8 @@ use crate::model::as_text;
 ///
 /// The host is not an in-cluster name of the consumer's own API server
 /// (`kubernetes.default.svc`), and not a link-local address, at which clouds serve
-/// credentials. Loopback addresses are allowed, since clusters in containers use
-/// them. Source: RFC 3986 section 3.
+/// credentials. A policy may refuse further addresses
+/// ([`Addresses`](crate::policy::Addresses)). Source: RFC 3986 section 3.
 ///
 /// # Examples
 /// ```
@@ -101,12 +101,22 @@ impl ApiServerUrl {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The address that the URL names without a look-up.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        address_in(self.as_str())
+    }
 }
 
 impl ProxyUrl {
     /// The URL, exactly as it was given.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The address that the URL names without a look-up.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        address_in(self.as_str())
     }
 }
 
@@ -133,7 +143,7 @@ impl FromStr for ProxyUrl {
     type Err = UrlError;
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
-        let parts = Parts::of(text, &["http", "https", "socks5"])?;
+        let parts = Parts::of(text, &PROXY_SCHEMES)?;
         if !matches!(parts.path, "" | "/") {
             return Err(UrlError::Path);
         }
@@ -146,6 +156,14 @@ impl FromStr for ProxyUrl {
 
 as_text!(ApiServerUrl, ProxyUrl);
 
+/// The address that a valid URL names without a look-up.
+fn address_in(url: &str) -> Option<IpAddr> {
+    let parts = Parts::of(url, &PROXY_SCHEMES).ok()?;
+    Host::of(parts.host).ok()?.address()
+}
+
+/// The schemes of a proxy. That of an API server is one of them.
+const PROXY_SCHEMES: [&str; 3] = ["http", "https", "socks5"];
 const LONGEST: usize = 2048;
 
 /// The parts of a URL that are checked further.

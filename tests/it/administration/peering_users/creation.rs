@@ -8,14 +8,15 @@ use liqo_auth::{
     crypto::{Answer, ClientKey, KeyPair, PublicKey, RecordKey, Signature, SigningKey, Subject},
     error::{ApiMisuse, Fault, LocalFault, PolicyRefusal, Precondition},
     machine::Effect,
-    model::{
-        Kind, Namespace, Object, ObjectRef, RbacSubject, Resource, RoleBinding, RoleRef, names,
-    },
+    model::{Kind, Namespace, Object, ObjectRef, Resource, RoleBinding, RoleRef, names},
     provider::{Claimant, CsrSigner, NameRequest, NameTable, PrincipalName, Principals, Provider},
 };
 
 use super::{USER, begin, refused, signed, with_roles};
-use crate::clusters::exchange::{API_SERVER, Ledger, RECORD_KEY, ed25519, endpoint, id};
+use crate::clusters::{
+    bindings::{self, role},
+    exchange::{API_SERVER, Ledger, RECORD_KEY, ed25519, endpoint, id},
+};
 
 #[test]
 fn a_peering_user_has_the_rights_and_the_names_that_liqo_gives() {
@@ -51,11 +52,7 @@ fn a_peering_user_has_the_rights_and_the_names_that_liqo_gives() {
     );
     let step = exchange.carry_out(true, user.step);
     for (namespace, binding, role_ref) in [
-        (
-            "liqo",
-            "liqo-ns-reader",
-            RoleRef::role("liqo-peering-user-liqo-ns"),
-        ),
+        ("liqo", "liqo-ns-reader", role("liqo-peering-user-liqo-ns")),
         (
             "liqo-tenant-cl-consumer",
             "tenant-ns-writer",
@@ -67,7 +64,7 @@ fn a_peering_user_has_the_rights_and_the_names_that_liqo_gives() {
             .get(namespace, &format!("{USER}-{binding}"))
             .unwrap();
         assert_eq!(binding.role_ref, role_ref);
-        assert_eq!(binding.subjects, [RbacSubject::user(&name)]);
+        assert_eq!(binding.subjects, [bindings::user(&name)]);
         let labels: Vec<_> = binding.metadata.labels.iter().collect();
         assert_eq!(
             labels,

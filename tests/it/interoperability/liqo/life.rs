@@ -9,7 +9,7 @@ use std::{
 
 use liqo_auth::{
     Machine,
-    consumer::{Consumer, ConsumerConfig, PeerSettings},
+    consumer::{Consumer, PeerSettings},
     crypto::{Answer, BoxError, CertificateChain, OneKey, RecordKey},
     machine::Objects,
     model::{
@@ -23,7 +23,8 @@ use liqo_auth::{
 use crate::{
     clusters::exchange::{self, Exchange, RECORD_KEY, cluster_roles},
     recordings::{
-        AUTHENTICATED, Recording, differences::differences, objects, values_where, vectors,
+        AUTHENTICATED, Recording, config_on_loopback, differences::differences, objects,
+        values_where, vectors,
     },
 };
 
@@ -327,7 +328,7 @@ fn at_stage(stage: &str) -> Exchange {
         ..PeerSettings::default()
     };
     let keys = Arc::new(OneKey(Arc::clone(&recording.consumer_key)));
-    let mut config = ConsumerConfig::new(exchange::id(recording.consumer_id()));
+    let mut config = config_on_loopback(recording.consumer_id());
     config
         .peers
         .insert(exchange::id(recording.provider_id()), settings);

@@ -11,7 +11,10 @@ use liqo_auth::{
 };
 
 use super::REMOTE;
-use crate::legacy::pair::{HOME, Pair, now};
+use crate::{
+    clusters::bindings::role,
+    legacy::pair::{HOME, Pair, now},
+};
 
 fn accepted() -> Pair {
     let mut pair = Pair::of_accounts();
@@ -95,7 +98,7 @@ fn the_bindings_link_the_roles_and_the_service_account() {
         .unwrap();
     are_liqos_labels(binding);
     assert_eq!(binding.subjects, subjects);
-    assert_eq!(binding.role_ref, RoleRef::role(REMOTE));
+    assert_eq!(binding.role_ref, role(REMOTE));
     let binding = pair
         .at_foreign
         .get::<ClusterRoleBinding>("", REMOTE)
