@@ -110,6 +110,9 @@ func TestTheAdministratorsCalls(t *testing.T) {
 	step, err = p.provider.UncordonSlice(ctx, p.seenByProvider(), "mypool")
 	does(t, p.atProvider, step, err, "replace "+recordOfSlice,
 		"patch "+replicaPlace+` {"metadata":{"annotations":{"liqo.io/cordon":null}}}`)
+	// Nothing that Liqo has granted waits for a person.
+	step, err = p.provider.ConfirmSlice(ctx, p.seenByProvider(), "mypool")
+	does(t, p.atProvider, step, err)
 	if _, err = p.provider.End(ctx, p.seenByProvider()); !errors.Is(err, Code("slices-remain")) {
 		t.Errorf("an end before that of the slices: %v", err)
 	}
@@ -333,6 +336,18 @@ func TestASignatureIsAskedForAgain(t *testing.T) {
 	p.settleProvider(t)
 	if p.atProvider.objects[place("CertificateSigningRequest", "", denied)] == nil {
 		t.Error("there is no new request")
+	}
+}
+
+func TestNoCapsDifferFromTheDefaultCaps(t *testing.T) {
+	for want, caps := range map[string]map[string]string{"null": nil, "{}": {}, `{"cpu":"2"}`: {"cpu": "2"}} {
+		text, err := json.Marshal(ProviderConfig{AdoptUpTo: caps})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := strings.Contains(string(text), `"adoptUpTo":`+want); found != (caps != nil) {
+			t.Errorf("%v: %s", caps, text)
+		}
 	}
 }
 

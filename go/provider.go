@@ -25,6 +25,10 @@ type ProviderConfig struct {
 	// if no peer has the right to write the status of a Tenant. Liqo's roles give no peer
 	// this right.
 	AdoptFromLiqo bool `json:"adoptFromLiqo,omitempty"`
+	// AdoptUpTo says how much of each resource a slice keeps of what Liqo has granted it, if
+	// its peering is adopted. If it is nil, these are Liqo's default resources; if it is
+	// empty, a slice keeps nothing. ConfirmSlice grants what goes beyond.
+	AdoptUpTo map[string]string `json:"adoptUpTo,omitzero"`
 	// NonceLifetimeSeconds is a day if it is 0.
 	NonceLifetimeSeconds uint64 `json:"nonceLifetimeSeconds,omitempty"`
 	// CertificateLifetimeSeconds is 365 days if it is 0.
@@ -299,6 +303,11 @@ func (p *Provider) UncordonSlice(ctx context.Context, view View, slice string) (
 // ReconsiderSlice decides on the resources of a slice anew.
 func (p *Provider) ReconsiderSlice(ctx context.Context, view View, slice string) (*Step, error) {
 	return p.step(ctx, view, map[string]string{"reconsiderSlice": slice})
+}
+
+// ConfirmSlice grants a slice what Liqo granted it beyond AdoptUpTo.
+func (p *Provider) ConfirmSlice(ctx context.Context, view View, slice string) (*Step, error) {
+	return p.step(ctx, view, map[string]string{"confirmSlice": slice})
 }
 
 // End ends the peering.

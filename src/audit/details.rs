@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::Decision;
-use crate::error::{Rule, cut_after};
+use crate::{
+    error::{Rule, cut_after},
+    model::Quantity,
+};
 
 impl Decision {
     /// The rule that the decision kept, or that the refused content broke. `None` if
@@ -32,6 +35,15 @@ impl Decision {
             Self::KeySucceeded { predecessor } => say("predecessor", predecessor.to_string()),
             Self::Disapproved { reason } | Self::ResourcesDenied { reason } => {
                 say("reason", reason.clone());
+            }
+            Self::ResourcesAdopted {
+                resources,
+                unconfirmed,
+            } => {
+                say("resources", amounts(resources));
+                if !unconfirmed.is_empty() {
+                    say("unconfirmed", amounts(unconfirmed));
+                }
             }
             Self::CertificateIssued {
                 request,
@@ -76,6 +88,15 @@ impl Decision {
         }
         details
     }
+}
+
+/// The amounts as in `cpu=4, memory=8Gi`.
+fn amounts(resources: &BTreeMap<String, Quantity>) -> String {
+    let amounts = resources.iter();
+    let amounts: Vec<String> = amounts
+        .map(|(resource, amount)| format!("{resource}={amount}"))
+        .collect();
+    amounts.join(", ")
 }
 
 /// Cuts a text after 300 characters, so that the length of a line is limited.

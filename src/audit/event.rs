@@ -1,11 +1,12 @@
 //! One decision, with its peer, its object and its key.
 
 use core::fmt;
+use std::collections::BTreeMap;
 
 use crate::{
     crypto::{Fingerprint, RequestId},
     error::Error,
-    model::{ClusterId, ObjectRef, TenantCondition, Timestamp, named},
+    model::{ClusterId, ObjectRef, Quantity, TenantCondition, Timestamp, named},
 };
 
 /// A decision, with the peer that it concerns and the key that it is based on.
@@ -87,6 +88,16 @@ named! {
         KeyReleased,
         /// A resource slice's resources were granted.
         ResourcesGranted,
+        /// What Liqo granted to a resource slice was recorded, when the peering was taken over
+        /// from Liqo.
+        ResourcesAdopted {
+            /// The amounts that the slice keeps.
+            resources: BTreeMap<String, Quantity>,
+            /// The amounts beyond the caps, which count once a person has confirmed them.
+            unconfirmed: BTreeMap<String, Quantity>,
+        },
+        /// The administrator confirmed what Liqo granted to a resource slice beyond the caps.
+        ResourcesConfirmed,
         /// A resource slice's resources were denied.
         ResourcesDenied {
             /// The reason.

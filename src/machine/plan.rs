@@ -71,7 +71,7 @@ pub(crate) trait Records {
     /// Restores the records to the savepoint.
     fn return_to(&mut self, mark: Self::Mark);
 
-    /// The records to write: the peer's record before those of its slices.
+    /// The records to write, in this order.
     fn writes(self) -> Vec<RecordWrite>;
 }
 

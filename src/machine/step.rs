@@ -1,6 +1,8 @@
 //! The result of a call to a machine: effects on local objects, messages for the
 //! peer, refusals, and when to call again.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -13,7 +15,7 @@ use crate::{
     audit::Event,
     crypto::{Entropy, Fingerprint, RequestId},
     error::Error,
-    model::{Metadata, Object, ObjectRef, Resource, TenantCondition, Timestamp},
+    model::{Metadata, Object, ObjectRef, Quantity, Resource, TenantCondition, Timestamp},
 };
 
 /// The result of one call. Nothing has happened yet: the caller carries the step
@@ -177,6 +179,15 @@ pub enum Notice {
         until: Timestamp,
         /// The reason.
         error: Error,
+    },
+    /// Liqo granted this to a resource slice beyond the caps, before the peering was taken
+    /// over. The slice gets it when an administrator of this side confirms it
+    /// ([`Provider::confirm_slice`](crate::Provider::confirm_slice)).
+    GrantUnconfirmed {
+        /// The slice.
+        slice: ObjectRef,
+        /// The whole amount of each resource.
+        resources: BTreeMap<String, Quantity>,
     },
     /// The peer has reached its rate limit for the requests of its slices. The next
     /// request has to wait.

@@ -7,13 +7,14 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::{
     Approver, AwsIdentities, CsrSigner, LiqoClasses, Principals, Provider, ResourceSlicePolicy,
+    caps,
     principals::{NotSet, is_well_known},
     record,
 };
 use crate::{
     crypto::{CaBundle, RecordKey, SigningKey},
     error::{ApiMisuse, Error, PolicyRefusal},
-    model::{ApiServerUrl, Bytes, ClusterId, Kind, NamespaceName, ObjectRef, names},
+    model::{ApiServerUrl, Bytes, ClusterId, Kind, NamespaceName, ObjectRef, Quantity, names},
     policy::Policy,
     verify,
 };
@@ -32,6 +33,7 @@ use crate::{
 /// | `kubernetesSigner` | whether Kubernetes' own signer signs the certificates | `false` |
 /// | `requireApproval` | whether each request waits for an administrator | `false` |
 /// | `adoptFromLiqo` | whether a running peering of Liqo goes on without a new handshake | `false` |
+/// | `adoptUpTo` | how much of each resource that Liqo has granted a slice then keeps | 4 CPU, 8Gi of memory, 110 pods, 20Gi of ephemeral storage |
 /// | `nonceLifetimeSeconds` | the lifetime of a nonce | a day |
 /// | `certificateLifetimeSeconds` | the lifetime that a certificate request asks for | 365 days |
 /// | `namespace` | the namespace of the records | `liqo` |
@@ -95,6 +97,16 @@ pub struct ProviderConfig {
     /// no peer can.
     #[serde(default)]
     pub adopt_from_liqo: bool,
+    /// How much of each resource a slice keeps of what Liqo has granted it, if its peering is
+    /// adopted; by default, as much as Liqo grants if a slice asks for nothing. What goes
+    /// beyond waits for [`Provider::confirm_slice`](super::Provider::confirm_slice). Without
+    /// any cap, no slice keeps anything, and the [policy](ProviderBuilder::slices) decides on
+    /// each slice as on a new one. So it does for classes other than Liqo's.
+    #[serde(
+        default = "caps::liqos_resources",
+        deserialize_with = "caps::deserialize"
+    )]
+    pub adopt_up_to: BTreeMap<String, Quantity>,
     /// The lifetime of a nonce; 24 hours by default, since people may carry the nonce
     /// by hand.
     #[serde(
@@ -159,6 +171,7 @@ impl ProviderConfig {
             kubernetes_signer: false,
             require_approval: false,
             adopt_from_liqo: false,
+            adopt_up_to: caps::liqos_resources(),
             nonce_lifetime: one_day(),
             certificate_lifetime: one_year(),
             namespace: None,

@@ -7,18 +7,20 @@ use super::{
         CertificateSecret, CredentialRequest, CredentialState, HolderContext, Issued,
         RenewalChannel, RequestBasis, answer_renews, await_revocations, delete_unanswered,
     },
-    handshake::{Proven, end_proof, hand_out, keep_on_offer, phase_without_tenant, record_proof},
+    handshake::{
+        Proven, end_proof, hand_out, keep_on_offer, phase_without_tenant, record_proof, takes_over,
+    },
     look::Look,
     phase::NeedsCredential,
     record::signature_digest,
     records::Plan,
     rights::{self, Granted},
-    slice::{SliceTerms, Slices},
+    slice::{SliceTerms, Slices, unconfirmed_grants},
 };
 use crate::{
     crypto::{Answer, Nonce},
     error::{Error, Fault, LocalFault},
-    machine::{Awaited, Env, Holder, Step},
+    machine::{Awaited, Env, Holder, Notice, Step},
     model::{Resource, Tenant, names},
     verify::{self, VerifiedTenant},
 };
@@ -32,7 +34,7 @@ impl<'a> Look<'a> {
             slices: Slices::of(*self, terms.as_ref()).into_status(),
             phase,
             renewal_channel: RenewalChannel::of(self.configuration, self.observed),
-            notices: rights::notices(self.observed),
+            notices: self.notices().collect(),
         })
     }
 
@@ -46,7 +48,10 @@ impl<'a> Look<'a> {
             Ok(phase) => self.slice_terms(phase)?,
             Err(_) => None,
         };
-        let slices = Slices::of(*self, terms.as_ref());
+        let mut slices = Slices::of(*self, terms.as_ref());
+        if takes_over(self, phase.as_ref()) {
+            slices = slices.taken_over();
+        }
         let mut plan = self.plan();
         let mut failed = match &phase {
             Ok(phase) => plan
@@ -82,9 +87,14 @@ impl<'a> Look<'a> {
 
     /// Adds the notices for the administrator, in any phase.
     pub(super) fn notify(&self, plan: &mut Plan<'_>) {
-        for notice in rights::notices(self.observed) {
+        for notice in self.notices() {
             plan.notify(notice);
         }
+    }
+
+    fn notices(&self) -> impl Iterator<Item = Notice> {
+        let of_rights = rights::notices(self.observed).into_iter();
+        of_rights.chain(unconfirmed_grants(self))
     }
 
     /// The phase. A fault of the peer results in the phase `Refused`.

@@ -25,6 +25,7 @@
 //! its [`RecordKey`].
 
 mod administration;
+mod caps;
 mod configuration;
 mod course;
 mod credentials;

@@ -118,7 +118,12 @@ impl<'a> machine::plan::Records for Records<'a> {
         let peer = self.peer.write(|record| Some(self.seal_peer(record)));
         let slices = self.slices.values();
         let slices = slices.map(|slice| slice.write(|record| Some(self.seal_slice(record))));
-        peer.into_iter().chain(slices.flatten()).collect()
+        // What Liqo granted is read while the peer is not on record. So the peer's record
+        // comes after what was read, and a crash in between loses nothing.
+        match self.observed.record {
+            None => slices.flatten().chain(peer).collect(),
+            Some(_) => peer.into_iter().chain(slices.flatten()).collect(),
+        }
     }
 }
 

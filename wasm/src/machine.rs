@@ -113,6 +113,7 @@ enum ProviderCall {
     CordonSlice(String),
     UncordonSlice(String),
     ReconsiderSlice(String),
+    ConfirmSlice(String),
     End,
 }
 
@@ -189,6 +190,7 @@ pub(crate) fn provider(mut request: ProviderRequest) -> Result<Vec<u8>, Failure>
         ProviderCall::CordonSlice(slice) => provider.cordon_slice(&view, &slice),
         ProviderCall::UncordonSlice(slice) => provider.uncordon_slice(&view, &slice),
         ProviderCall::ReconsiderSlice(slice) => provider.reconsider_slice(&view, &slice),
+        ProviderCall::ConfirmSlice(slice) => provider.confirm_slice(&view, &slice),
         ProviderCall::End => provider.end(&view),
     };
     answer(&step?, &desk)

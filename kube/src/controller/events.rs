@@ -6,7 +6,7 @@ use kube::{
     runtime::events::{Event, EventType, Recorder, Reporter},
 };
 use liqo_auth::{
-    audit,
+    audit::{self, Decision},
     machine::View,
     model::{Kind, Namespace, Resource, names},
 };
@@ -28,10 +28,19 @@ impl Events {
         let Some(decision) = value.get("decision").and_then(Value::as_str) else {
             return;
         };
-        let note = match &decided.object {
+        let mut note = match &decided.object {
             Some(object) => format!("{decision}: {object}"),
             None => decision.to_owned(),
         };
+        if let Decision::ResourcesAdopted { .. } = decided.decision {
+            let details = value.get("details").and_then(Value::as_object);
+            for (name, amounts) in details.into_iter().flatten() {
+                note.push_str(&format!(
+                    "; {name}: {}",
+                    amounts.as_str().unwrap_or_default()
+                ));
+            }
+        }
         self.publish(namespace, EventType::Normal, decision, &note)
             .await;
     }

@@ -356,6 +356,12 @@ fn note(notice: &Notice, peer: &ClusterId) -> Option<String> {
         Notice::NonceAskedAfterEnd => Some(format!(
             "{peer} asks for a nonce after its peering has ended. To invite it again: liqo-auth create nonce --remote-cluster-id {peer}"
         )),
+        Notice::GrantUnconfirmed { slice, resources } => {
+            let (name, resources) = (&slice.name, serde_json::to_string(resources).ok()?);
+            Some(format!(
+                "Liqo granted the slice {name} more than is kept. To grant it again: liqo-auth approve resourceslice {name} --remote-cluster-id {peer}. Liqo's grant: {resources}"
+            ))
+        }
         notice => serde_json::to_string(notice).ok(),
     }
 }

@@ -2,6 +2,7 @@
 //! `VirtualNodeCreatorReconciler` and `QuotaCreatorReconciler`, before Liqo's webhook.
 
 mod peering;
+mod take_over;
 
 use liqo_auth::{
     consumer::SliceOptions,

@@ -35,6 +35,7 @@
 //! | `certificateDue` | `identity`, `until` |
 //! | `cannotRenew` | `identity`, `until`, `error` |
 //! | `signaturesWait` | `until` |
+//! | `grantUnconfirmed` | `slice`, `resources` |
 //!
 //! The types of an [`Awaited`](super::Awaited):
 //!

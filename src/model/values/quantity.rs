@@ -67,19 +67,69 @@ impl Quantity {
         }
     }
 
+    /// The amount in billionths, rounded up, as Kubernetes counts it. `None` if the
+    /// quantity cannot be granted to a slice. An amount that is larger than Kubernetes can
+    /// count is the largest number.
+    pub(crate) fn billionths(&self) -> Option<u128> {
+        if self.fault().is_some() {
+            return None;
+        }
+        let (number, suffix) = self.number_and_suffix()?;
+        let (ten, two) = match UNITS.iter().find(|(unit, ..)| *unit == suffix) {
+            Some((_, ten, two)) => (*ten, *two),
+            None => (suffix.strip_prefix(['e', 'E'])?.parse().ok()?, 0),
+        };
+        let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+        let part = part.trim_end_matches('0');
+        let digits = format!("{whole}{part}");
+        let digits = digits.trim_start_matches('0');
+        if digits.is_empty() {
+            return Some(0);
+        }
+        let counted = scaled(digits, ten, part.len(), two);
+        let counted = counted.filter(|amount| *amount <= MOST_BILLIONTHS);
+        Some(counted.unwrap_or(u128::MAX))
+    }
+
+    /// Whether Kubernetes can count the amount.
+    pub(crate) fn is_countable(&self) -> bool {
+        self.billionths().is_some_and(|amount| amount != u128::MAX)
+    }
+
     /// The number without its sign, and the exponent if the suffix is an exponent.
     fn number_and_exponent(&self) -> Option<(&str, Option<&str>)> {
-        let unsigned = self.0.strip_prefix(['+', '-']).unwrap_or(&self.0);
-        let end = unsigned
-            .find(|character: char| !character.is_ascii_digit() && character != '.')
-            .unwrap_or(unsigned.len());
-        let (number, suffix) = unsigned.split_at_checked(end)?;
-        let exponent = match SUFFIXES.contains(&suffix) {
+        let (number, suffix) = self.number_and_suffix()?;
+        let exponent = match UNITS.iter().any(|(unit, ..)| *unit == suffix) {
             true => None,
             false => Some(suffix.strip_prefix(['e', 'E'])?),
         };
         let power = exponent.map(|power| power.strip_prefix(['+', '-']).unwrap_or(power));
         (is_number(number) && power.is_none_or(is_number)).then_some((number, exponent))
+    }
+
+    /// The digits and points after the sign, and the rest.
+    fn number_and_suffix(&self) -> Option<(&str, &str)> {
+        let unsigned = self.0.strip_prefix(['+', '-']).unwrap_or(&self.0);
+        let end = unsigned
+            .find(|character: char| !character.is_ascii_digit() && character != '.')
+            .unwrap_or(unsigned.len());
+        unsigned.split_at_checked(end)
+    }
+}
+
+/// The digits times powers of ten and of two, in billionths, rounded up. The last `places`
+/// digits are behind the point. `None` if the number is too large.
+fn scaled(digits: &str, ten: i32, places: usize, two: u32) -> Option<u128> {
+    let number: u128 = digits.parse().ok()?;
+    let amount = number.checked_mul(2_u128.checked_pow(two)?)?;
+    let places = i32::try_from(places).ok()?;
+    let power = ten.checked_add(BILLIONTHS)?.checked_sub(places)?;
+    let scale = 10_u128.checked_pow(power.unsigned_abs());
+    match (power.is_negative(), scale) {
+        (false, scale) => amount.checked_mul(scale?),
+        (true, Some(scale)) => Some(amount.div_ceil(scale)),
+        // Less than a billionth.
+        (true, None) => Some(1),
     }
 }
 
@@ -94,9 +144,29 @@ fn is_number(text: &str) -> bool {
     }
 }
 
-const SUFFIXES: [&str; 16] = [
-    "", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "n", "u", "m", "k", "M", "G", "T", "P", "E",
+/// Each suffix that is no exponent, with its power of ten and its power of two.
+const UNITS: [(&str, i32, u32); 16] = [
+    ("", 0, 0),
+    ("Ki", 0, 10),
+    ("Mi", 0, 20),
+    ("Gi", 0, 30),
+    ("Ti", 0, 40),
+    ("Pi", 0, 50),
+    ("Ei", 0, 60),
+    ("n", -9, 0),
+    ("u", -6, 0),
+    ("m", -3, 0),
+    ("k", 3, 0),
+    ("M", 6, 0),
+    ("G", 9, 0),
+    ("T", 12, 0),
+    ("P", 15, 0),
+    ("E", 18, 0),
 ];
+/// The power of ten of the smallest amount that Kubernetes counts.
+const BILLIONTHS: i32 = 9;
+/// The largest amount that Kubernetes counts: 2^63 - 1.
+const MOST_BILLIONTHS: u128 = ((1 << 63) - 1) * 1_000_000_000;
 /// No amount of a resource needs more digits.
 const DIGITS: usize = 38;
 /// No amount of a resource needs a larger power of ten.
@@ -185,6 +255,37 @@ mod tests {
         }
         for text in ["1e31", "1e-31", "1e99999999999", "12e+.5", &"9".repeat(39)] {
             assert!(Quantity::from(text).fault().is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_counted_as_kubernetes_counts_them() {
+        let billionths = |text: &str| Quantity::from(text).billionths();
+        for (text, expected) in [
+            ("0", 0),
+            ("-0", 0),
+            ("0e30", 0),
+            ("1n", 1),
+            ("0.1n", 1),
+            ("1e-30", 1),
+            (".5", 500_000_000),
+            ("1500m", 1_500_000_000),
+            ("1.50000000000000000000000000000000000000", 1_500_000_000),
+            ("4", 4_000_000_000),
+            ("4e3", 4_000_000_000_000),
+            ("8Gi", 8_589_934_592_000_000_000),
+            ("1.5Ki", 1_536_000_000_000),
+            ("9223372036854775807", MOST_BILLIONTHS),
+        ] {
+            assert_eq!(billionths(text), Some(expected), "{text}");
+        }
+        let zeros = format!("1{}", "0".repeat(60));
+        for text in ["1e20", "8Ei", "9223372036854775808", &zeros] {
+            assert_eq!(billionths(text), Some(u128::MAX), "{text}");
+            assert!(!Quantity::from(text).is_countable(), "{text}");
+        }
+        for text in ["", "much", "-1"] {
+            assert_eq!(billionths(text), None, "{text}");
         }
     }
 }

@@ -66,6 +66,18 @@ impl Provider {
         self.change_slice(view, slice, Decision::ResourcesReconsidered, record, |_| {})
     }
 
+    /// Grants a slice what Liqo granted it beyond the caps before the provider took the
+    /// peering over: the amounts of
+    /// [`Notice::GrantUnconfirmed`](crate::machine::Notice::GrantUnconfirmed). If nothing
+    /// waits for that, the step has no effects.
+    ///
+    /// # Errors
+    /// As [`cordon_slice`](Self::cordon_slice).
+    pub fn confirm_slice(&self, view: &View<'_>, slice: &str) -> Result<Step, Error> {
+        let record = |record: &mut SliceRecord, _: Option<&ResourceSlice>| record.confirm();
+        self.change_slice(view, slice, Decision::ResourcesConfirmed, record, |_| {})
+    }
+
     /// Changes the slice and its record together.
     fn change_slice(
         &self,

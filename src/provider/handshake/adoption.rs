@@ -2,9 +2,10 @@
 
 use crate::{
     crypto::{CertificateChain, Nonce, PublicKey},
+    error::Error,
     machine::Holder,
     model::{Tenant, Timestamp, names},
-    provider::{look::Look, rights::missing_bindings},
+    provider::{look::Look, phase::Phase, rights::missing_bindings},
 };
 
 /// The nonce of a running peering of Liqo, if the provider adopts the peering, and the
@@ -19,6 +20,22 @@ pub(super) fn adopted_nonce(look: &Look<'_>, tenant: &Tenant) -> Option<Nonce> {
     let signature = tenant.spec.signature.as_slice();
     let verdict = key.verify(key.nonce_scheme(), nonce.as_bytes(), signature, policy);
     verdict.ok().map(|()| nonce)
+}
+
+/// Whether this look takes a running peering over from Liqo: it adds the record of the peer,
+/// or waits for a backend to do so. What Liqo granted to the peer's slices is read then.
+pub(crate) fn takes_over(look: &Look<'_>, phase: Result<&Phase, &Error>) -> bool {
+    let is_verified = matches!(
+        phase,
+        // An error of a backend.
+        Err(_)
+            | Ok(Phase::AwaitsNames
+                | Phase::NeedsProof(..)
+                | Phase::Authenticated(_)
+                | Phase::Tolerated)
+    );
+    let tenant = look.observed.tenant;
+    is_verified && tenant.is_some_and(|tenant| let_in(look, tenant).is_some())
 }
 
 /// The end of the certificate with which Liqo has let this Tenant's key in, if the

@@ -9,6 +9,7 @@ mod nonce;
 mod proof;
 mod tenant;
 
+pub(super) use adoption::takes_over;
 pub(super) use approval::is_disapproved;
 pub use approval::{ApprovalRequest, Approver};
 pub use nonce::WhyNonce;

@@ -2,6 +2,8 @@
 //! certificate, and the decision on its resources. The peer can write the replica
 //! of the slice, but not this record.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -11,8 +13,8 @@ use crate::{
     error::Error,
     machine::sealed::{self, Opened, Seal},
     model::{
-        Bytes, ClusterId, Hex, Metadata, ResourceSlice, ResourceSliceSpec, Secret, Timestamp,
-        sparse,
+        Bytes, ClusterId, Hex, Metadata, Quantity, ResourceSlice, ResourceSliceSpec, Secret,
+        Timestamp, sparse,
     },
     verify::VerifiedSlice,
 };
@@ -61,6 +63,9 @@ pub(crate) struct Decided {
     pub(crate) outcome: Outcome,
     /// When the resulting condition last changed, in seconds since the Unix epoch.
     pub(crate) at: i64,
+    /// What Liqo granted beyond the caps. It counts once a person has confirmed it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) unconfirmed: BTreeMap<String, Quantity>,
 }
 
 /// The decision itself.
@@ -121,9 +126,14 @@ impl SliceRecord {
                 == Some(verified.csr.digest())
     }
 
+    /// Whether the record is about a replica. One that is only cordoned has none.
+    pub(crate) fn has_replica(&self) -> bool {
+        !self.uid.is_empty()
+    }
+
     /// Whether the recorded request is from the replica with this metadata.
     pub(crate) fn is_about(&self, metadata: &Metadata) -> bool {
-        !self.uid.is_empty() && self.uid == metadata.uid
+        self.has_replica() && self.uid == metadata.uid
     }
 
     /// The last decision on exactly this replica, even if the replica requests
@@ -219,7 +229,49 @@ impl SliceRecord {
             asked: asked(spec),
             outcome,
             at,
+            unconfirmed: BTreeMap::new(),
         });
+    }
+
+    /// Records what Liqo has decided on this replica.
+    pub(crate) fn take_over(&mut self, slice: &ResourceSlice, decided: &Decided) {
+        self.uid.clone_from(&slice.metadata.uid);
+        self.decided = Some(decided.clone());
+    }
+
+    /// Adds to the grant what a person has confirmed.
+    pub(crate) fn confirm(&mut self) {
+        if let Some(decided) = &mut self.decided
+            && let Outcome::Granted(grant) = &mut decided.outcome
+        {
+            grant.resources.append(&mut decided.unconfirmed);
+        }
+    }
+}
+
+impl Decided {
+    /// The decision of Liqo. `asked_for` is the request that Liqo has decided on. Without it, the
+    /// policy decides on the present request, and this decision holds until then.
+    pub(crate) fn by_liqo(
+        asked_for: Option<&ResourceSliceSpec>,
+        grant: Grant,
+        unconfirmed: BTreeMap<String, Quantity>,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            asked: asked_for.map(asked).unwrap_or_default(),
+            outcome: Outcome::Granted(Box::new(grant)),
+            at: now.unix(),
+            unconfirmed,
+        }
+    }
+
+    /// The grant, if this decision grants something.
+    pub(crate) fn grant(&self) -> Option<&Grant> {
+        match &self.outcome {
+            Outcome::Granted(grant) => Some(grant),
+            Outcome::Denied { .. } | Outcome::NotMine => None,
+        }
     }
 }
 

@@ -21,12 +21,14 @@ mod replica;
 mod replicas;
 mod settled;
 mod status;
+mod taken_over;
 
 pub use phase::{NeedsSliceCredential, SlicePhase, SliceStatus};
 pub use policy::{LiqoClasses, ResourceSlicePolicy, SliceDecision, SliceRequest};
 pub use recorded::RecordedSlice;
 pub(super) use replicas::Slices;
 pub use settled::SettledSlice;
+pub(super) use taken_over::unconfirmed_grants;
 
 use crate::{crypto::PublicKey, model::AuthParams};
 

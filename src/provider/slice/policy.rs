@@ -14,8 +14,9 @@ use crate::{
 ///
 /// The provider asks the policy when a slice is new, when the requested resources
 /// change, while the decision is pending, and after
-/// [`reconsider_slice`](crate::Provider::reconsider_slice). The decision is
-/// recorded where no peer can write, and the provider does not ask the same
+/// [`reconsider_slice`](crate::Provider::reconsider_slice). A slice that
+/// [keeps](crate::provider::ProviderConfig::adopt_up_to) what Liqo has granted it is not new.
+/// The decision is recorded where no peer can write, and the provider does not ask the same
 /// question again.
 pub trait ResourceSlicePolicy: Send + Sync {
     /// Decides, or answers [`Answer::Pending`] if the decision comes later.

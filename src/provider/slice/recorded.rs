@@ -8,7 +8,7 @@ use crate::{
     provider::{
         Provider,
         look::Look,
-        record::{Grant, Outcome},
+        record::{Decided, Grant, Outcome},
     },
 };
 
@@ -66,11 +66,9 @@ fn recorded(look: &Look<'_>, slice: &Object) -> Option<RecordedSlice> {
     };
     let is_drained = about.drained || look.observed.is_drained();
     let stays = metadata.deletion_timestamp.is_none() && !is_drained;
-    let outcome = about.decided.as_ref().map(|decided| &decided.outcome);
-    let grant = match outcome {
-        Some(Outcome::Granted(grant)) if stays => Some((**grant).clone()),
-        _ => None,
-    };
+    let decided = about.decided.as_ref();
+    let grant = decided.and_then(Decided::grant).filter(|_| stays).cloned();
+    let outcome = decided.map(|decided| &decided.outcome);
     let is_undecided = matches!(outcome, None | Some(Outcome::Denied { .. }));
     let is_cordoned = !is_peer_active || is_drained || about.cordoned || is_undecided;
     Some(told(grant, is_cordoned))

@@ -9,7 +9,7 @@ use crate::{
         credentials::{CertificateSecret, CredentialState, HolderContext, RequestBasis},
         look::Look,
         principals::{Claimant, PrincipalName, are_free, is_well_known},
-        record::{Outcome, RequestDigest, SliceRecord, slice_name},
+        record::{Decided, Outcome, RequestDigest, SliceRecord, slice_name},
         records::Plan,
     },
     verify::{self, ResourceSliceExpectation, VerifiedSlice},
@@ -24,6 +24,8 @@ pub(super) struct SliceLook<'a> {
     /// The error, if the record exists and cannot be read.
     broken: Option<Error>,
     pub(super) terms: Option<&'a SliceTerms>,
+    /// What Liqo granted, if this look takes the peering over from Liqo.
+    pub(super) decided_by_liqo: Option<Decided>,
     certificate: CertificateSecret<'a>,
     is_surplus: bool,
 }
@@ -53,6 +55,7 @@ impl<'a> SliceLook<'a> {
             record,
             broken,
             terms,
+            decided_by_liqo: None,
             certificate: CertificateSecret {
                 namespace,
                 name: secret,
@@ -273,9 +276,8 @@ impl<'a> SliceLook<'a> {
                 if self.broken.is_some() {
                     return;
                 }
-                let decided = self
-                    .record
-                    .and_then(|record| record.decided_of(self.object));
+                let recorded = self.record.and_then(|it| it.decided_of(self.object));
+                let decided = recorded.or(self.decided_by_liqo.as_ref());
                 if decided.is_none() && !policy::is_liqos_class(&self.object.spec.class) {
                     // Another controller may decide on this class.
                     return;
@@ -322,6 +324,7 @@ impl<'a> SliceLook<'a> {
         let is_below_limit =
             || observed.slice_records.len() < self.look.policy().limits.slice_records;
         self.record.is_some()
+            || self.decided_by_liqo.is_some()
             || (observed.is_known()
                 && self.broken.is_none()
                 && !self.is_surplus

@@ -91,6 +91,15 @@ impl<'a> Slices<'a> {
         slices
     }
 
+    /// The same slices, in a look that takes the peering over from Liqo. What Liqo granted to
+    /// them is read now, and never again.
+    pub(crate) fn taken_over(mut self) -> Self {
+        for (slice, phase) in &mut self.present {
+            slice.read_liqos_grant(phase);
+        }
+        self
+    }
+
     /// Collects the records of the slices that are gone.
     fn find_left_behind(&mut self, namespace: &str) {
         let look = self.look;
@@ -146,6 +155,7 @@ impl<'a> Slices<'a> {
             plan.refuse(unreadable.error());
         }
         for (slice, phase) in &self.present {
+            slice.record_liqos_grant(plan);
             let advanced = plan.attempt(|plan| slice.advance(phase, plan));
             if let Err(error) = advanced {
                 slice.maintain_replica(phase, plan);

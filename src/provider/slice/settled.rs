@@ -13,7 +13,7 @@ use crate::{
     provider::{
         credentials::{Credential, Renewal},
         look::RETRY,
-        record::Outcome,
+        record::{Decided, Outcome},
         records::Plan,
     },
     verify::VerifiedSlice,
@@ -129,16 +129,12 @@ impl SliceLook<'_> {
 
     fn resources_request(&self) -> SliceRequest<'_> {
         let decided = self.record.and_then(|record| record.decided.as_ref());
-        let granted = decided.and_then(|decided| match &decided.outcome {
-            Outcome::Granted(grant) => Some(&**grant),
-            _ => None,
-        });
         SliceRequest {
             peer: self.look.peer(),
             slice: &self.object.metadata.name,
             class: &self.object.spec.class,
             resources: &self.object.spec.resources,
-            granted,
+            granted: decided.and_then(Decided::grant),
             now: self.look.now,
         }
     }

@@ -13,7 +13,10 @@ use liqo_auth::{
 };
 use serde_json::json;
 
-use crate::clusters::exchange::{Ledger, RECORD_KEY, Setup, authority, ed25519, id};
+use crate::clusters::{
+    exchange::{Ledger, RECORD_KEY, Setup, authority, ed25519, id},
+    pool::resources,
+};
 
 fn provider() -> serde_json::Value {
     json!({
@@ -25,6 +28,7 @@ fn provider() -> serde_json::Value {
         "kubernetesSigner": false,
         "requireApproval": true,
         "adoptFromLiqo": true,
+        "adoptUpTo": { "cpu": 2, "nvidia.com/gpu": "1" },
         "nonceLifetimeSeconds": 3600,
         "certificateLifetimeSeconds": 86400,
         "namespace": "liqo",
@@ -98,6 +102,8 @@ fn each_setting_is_read() {
     let peer = &config.peers[&id("cl-consumer")];
     assert_eq!(peer.policy, Some(Policy::strict()));
     assert!(peer.tolerate_no_handshake && config.require_approval && config.adopt_from_liqo);
+    let caps = resources(&[("cpu", "2"), ("nvidia.com/gpu", "1")]);
+    assert_eq!(config.adopt_up_to, caps);
 
     let config: ConsumerConfig = read(&consumer()).unwrap();
     let lifetime = config.policy.limits.certificate_lifetime;
@@ -169,6 +175,12 @@ fn a_setting_that_is_unknown_or_wrong_is_refused_with_its_path() {
             "nonceLifetimeSeconds: found",
         ),
         ("/peers", "CL", json!({}), "peers.CL: found an invalid text"),
+        (
+            "",
+            "adoptUpTo",
+            json!({ "cpu": "-1" }),
+            "adoptUpTo.cpu: found another text, expected a quantity",
+        ),
     ] {
         let found = refusal(pointer, key, value);
         assert!(found.starts_with(expected), "{found}");

@@ -79,6 +79,7 @@ pub(super) enum Act {
     CordonSlice(usize),
     UncordonSlice(usize),
     ReconsiderSlice(usize),
+    ConfirmSlice(usize),
 }
 
 /// The slice that the replicator brings.
@@ -287,6 +288,7 @@ impl Life {
             Act::CordonSlice(number) => provider.cordon_slice(&view, slice(number)),
             Act::UncordonSlice(number) => provider.uncordon_slice(&view, slice(number)),
             Act::ReconsiderSlice(number) => provider.reconsider_slice(&view, slice(number)),
+            Act::ConfirmSlice(number) => provider.confirm_slice(&view, slice(number)),
         }
     }
 
@@ -414,6 +416,7 @@ fn acts() -> impl Strategy<Value = Act> {
         Act::CordonSlice(0),
         Act::UncordonSlice(0),
         Act::ReconsiderSlice(1),
+        Act::ConfirmSlice(1),
     ])
 }
 

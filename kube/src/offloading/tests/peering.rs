@@ -13,8 +13,8 @@ use liqo_auth::{
         Timestamp, names,
     },
     provider::{
-        AuthoritySigner, Endpoint, Grant, LiqoClasses, NameTable, ResourceSlicePolicy,
-        SliceDecision, SliceRequest,
+        AuthoritySigner, Endpoint, Grant, LiqoClasses, NameTable, ProviderBuilder,
+        ResourceSlicePolicy, SliceDecision, SliceRequest,
     },
 };
 use serde_json::{Value, json};
@@ -47,17 +47,27 @@ impl Peering {
         peering
     }
 
+    /// As [`with_slice`](Self::with_slice), with the objects that Liqo's own module leaves. The
+    /// provider adopts the peering, and its policy for slices does not answer.
+    pub(super) fn of_liqo(cpu: &str) -> Self {
+        let mut peering = Self::new();
+        peering.request(&SliceOptions {
+            resources: [("cpu".to_owned(), cpu.into())].into(),
+            ..options()
+        });
+        let objects = peering.milan.iter().cloned();
+        let is_record = |object: &Object| object.id().name.starts_with("liqo-auth-");
+        let objects: Vec<Object> = objects.filter(|object| !is_record(object)).collect();
+        peering.milan = Objects::new(&entropy(6));
+        peering.milan.extend(objects);
+        let provider = provider(Arc::new(Undecided));
+        let provider = provider.configure(|config| config.adopt_from_liqo = true);
+        peering.provider = provider.build();
+        peering
+    }
+
     fn with(policy: Arc<dyn ResourceSlicePolicy>) -> Self {
-        let year = core::time::Duration::from_secs(31_536_000);
-        let authority = Authority::new("ca", now(), 10 * year, &entropy(1)).unwrap();
-        let api_server = "https://172.19.0.3:6443".parse().unwrap();
-        let endpoint = Endpoint::new(api_server, Some(authority.ca_bundle()));
-        let record_key = RecordKey::new([1; 32]).unwrap();
-        let provider = Provider::builder(id("milan"), endpoint, record_key)
-            .principals(Arc::new(NameTable::default()))
-            .signer(Arc::new(AuthoritySigner::new(authority, entropy(2))))
-            .slices(policy)
-            .build();
+        let provider = provider(policy).build();
         let key = Arc::new(KeyPair::from_entropy(&entropy(3)));
         let config = ConsumerConfig::new(id("rome"));
         let mut peering = Self {
@@ -152,6 +162,10 @@ impl Peering {
         self.order(|provider, view, _| provider.reconsider_slice(view, "mypool"));
     }
 
+    pub(super) fn confirm(&mut self) {
+        self.order(|provider, view, _| provider.confirm_slice(view, "mypool"));
+    }
+
     pub(super) fn set_condition(&mut self, condition: TenantCondition) {
         self.order(|provider, view, _| provider.set_condition(view, condition));
     }
@@ -238,6 +252,18 @@ impl Peering {
     }
 }
 
+fn provider(policy: Arc<dyn ResourceSlicePolicy>) -> ProviderBuilder {
+    let year = core::time::Duration::from_secs(31_536_000);
+    let authority = Authority::new("ca", now(), 10 * year, &entropy(1)).unwrap();
+    let api_server = "https://172.19.0.3:6443".parse().unwrap();
+    let endpoint = Endpoint::new(api_server, Some(authority.ca_bundle()));
+    let record_key = RecordKey::new([1; 32]).unwrap();
+    Provider::builder(id("milan"), endpoint, record_key)
+        .principals(Arc::new(NameTable::default()))
+        .signer(Arc::new(AuthoritySigner::new(authority, entropy(2))))
+        .slices(policy)
+}
+
 /// The request for the slice `mypool`.
 pub(super) fn options() -> SliceOptions {
     SliceOptions {
@@ -251,6 +277,14 @@ struct Always(SliceDecision);
 impl ResourceSlicePolicy for Always {
     fn decide(&self, _: &SliceRequest<'_>) -> Result<Answer<SliceDecision>, BoxError> {
         Ok(Answer::Ready(self.0.clone()))
+    }
+}
+
+struct Undecided;
+
+impl ResourceSlicePolicy for Undecided {
+    fn decide(&self, _: &SliceRequest<'_>) -> Result<Answer<SliceDecision>, BoxError> {
+        Ok(Answer::Pending)
     }
 }
 

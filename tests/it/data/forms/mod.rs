@@ -22,7 +22,10 @@ use self::exchanges::{
     another_name, backend_error, expired_nonce, misdelivered, name_taken, request_id, signature_id,
     too_early,
 };
-use crate::clusters::exchange::{id, now};
+use crate::clusters::{
+    exchange::{id, now},
+    pool::resources as amounts,
+};
 
 #[test]
 fn effects_have_their_json_forms() {
@@ -108,6 +111,10 @@ fn notices_have_their_json_forms() {
             error: misdelivered(),
         },
         Notice::SignaturesWait { until: now() },
+        Notice::GrantUnconfirmed {
+            slice: ObjectRef::new(Kind::ResourceSlice, "a", "b"),
+            resources: amounts(&[("cpu", "8")]),
+        },
         Notice::NewKeyAwaitsNonce,
     ];
     check("notice", notices.map(|notice| typed(json!(notice))));
@@ -180,6 +187,11 @@ fn events_have_their_json_forms() {
         Decision::ConditionLifted,
         Decision::KeyReleased,
         Decision::ResourcesGranted,
+        Decision::ResourcesAdopted {
+            resources: amounts(&[("cpu", "4"), ("memory", "4Gi")]),
+            unconfirmed: amounts(&[("cpu", "8")]),
+        },
+        Decision::ResourcesConfirmed,
         Decision::ResourcesDenied { reason: text() },
         Decision::ResourcesReconsidered,
         Decision::SliceCordoned,

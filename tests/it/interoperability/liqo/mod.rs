@@ -1,6 +1,8 @@
 //! Published examples of Liqo, and the objects that it left on real clusters.
 
 #[cfg(feature = "rsa")]
+mod adopted_grants;
+#[cfg(feature = "rsa")]
 mod adoption;
 #[cfg(feature = "rsa")]
 mod differences;
