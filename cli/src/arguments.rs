@@ -206,7 +206,7 @@ pub(crate) enum Command {
     /// Lift the cordon or the drain of a tenant, or the cordon of a slice (on the provider)
     #[command(subcommand)]
     Uncordon(Uncordon),
-    /// Approve a request that waits for approval (on the provider)
+    /// Approve a request, or a grant of Liqo, that waits for approval (on the provider)
     #[command(subcommand, after_help = APPROVE_EXAMPLES)]
     Approve(Approve),
     /// Deny a request that waits for approval (on the provider)

@@ -19,7 +19,7 @@ use crate::{
     environment::Clock,
     failure::{Failure, Result},
     home::{Home, Settings},
-    output::program,
+    output::{amounts, program},
     provider_side::check_other,
 };
 
@@ -310,6 +310,10 @@ pub(crate) fn sentence(notice: &Notice) -> Option<String> {
         Notice::NewKeyAwaitsNonce => {
             "The provider still has this cluster's earlier key. This cluster sends its new key with the provider's next nonce.".to_owned()
         }
+        Notice::GrantUnconfirmed { slice, resources } => format!(
+            "Liqo granted {} to {slice}, more than this cluster's settings keep. `approve resourceslice` grants it again.",
+            amounts(resources)
+        ),
         Notice::SignaturesWait { until } => format!(
             "The peer has sent more requests for resource slices than this cluster signs at once. The next one is signed at {until}."
         ),

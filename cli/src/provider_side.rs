@@ -271,6 +271,9 @@ fn builder_with(
             config.kubernetes_signer = true;
             // In a home, a Tenant's status may come from anywhere.
             config.adopt_from_liqo = home.is_live();
+            if let Some(caps) = &settings.slices.adopt_up_to {
+                config.adopt_up_to.clone_from(caps);
+            }
             config.namespace = home.liqo_namespace();
             config.policy = policy.clone();
             config.require_approval = settings.require_approval;

@@ -111,6 +111,9 @@ pub(crate) enum Approve {
     /// Allow the signature of the tenant's request
     #[command(visible_alias = "tenants")]
     Tenant(NamedTenant),
+    /// Grant the slice again what Liqo granted it, and what this cluster has not kept
+    #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"])]
+    ResourceSlice(NamedSlice),
 }
 
 #[derive(Debug, Subcommand)]

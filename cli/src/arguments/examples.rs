@@ -130,6 +130,7 @@ Examples:
 pub(super) const APPROVE_EXAMPLES: &str = "\
 Examples:
   liqo-auth approve tenant cl-consumer --home ./cl-provider
+  liqo-auth approve resourceslice mypool --context provider --remote-cluster-id cl-consumer
   liqo-auth deny tenant cl-consumer --home ./cl-provider --reason 'nobody asked for it'";
 
 pub(super) const SIGN_AGAIN_EXAMPLES: &str = "\
@@ -200,6 +201,7 @@ Examples:
     ("uncordon tenant", UNCORDON),
     ("uncordon resourceslice", UNCORDON),
     ("approve tenant", APPROVE_EXAMPLES),
+    ("approve resourceslice", APPROVE_EXAMPLES),
     ("deny tenant", APPROVE_EXAMPLES),
     ("sign-again tenant", SIGN_AGAIN_EXAMPLES),
     ("sign-again resourceslice", SIGN_AGAIN_EXAMPLES),

@@ -1,20 +1,31 @@
-//! `approve` and `deny`: a person's decision on a tenant's request.
+//! `approve` and `deny`: a person's decision on a tenant's request, or on what Liqo granted to
+//! a slice.
 
-use liqo_auth::model::ClusterId;
+use std::collections::BTreeMap;
+
+use liqo_auth::{
+    machine::Notice,
+    model::{ClusterId, Quantity},
+};
 
 use super::get;
 use crate::{
-    arguments::{Approve, Deny},
+    arguments::{Approve, Deny, NamedSlice},
     context::Context,
     failure::{Failure, Result},
     home::{Home, Use},
-    output::{Side, program},
+    output::{Side, amounts, escaped, program},
     provider_side::{ProviderSide, ProviderStand, refused},
 };
 
 pub(super) fn approve(context: &Context, command: &Approve) -> Result<()> {
-    let Approve::Tenant(tenant) = command;
-    let peer = &tenant.name;
+    match command {
+        Approve::Tenant(tenant) => approve_request(context, &tenant.name),
+        Approve::ResourceSlice(slice) => approve_grant(context, slice),
+    }
+}
+
+fn approve_request(context: &Context, peer: &ClusterId) -> Result<()> {
     let mut home = open(context, peer)?;
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     let subject = format!("the request of {peer} is not approved");
@@ -39,6 +50,45 @@ pub(super) fn approve(context: &Context, command: &Approve) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+fn approve_grant(context: &Context, slice: &NamedSlice) -> Result<()> {
+    let NamedSlice {
+        name,
+        remote_cluster_id: peer,
+    } = slice;
+    let mut home = context.open(Use::Write)?;
+    let shown = escaped(name);
+    let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
+    let Some(resources) = unconfirmed(&provider, name)? else {
+        return Err(Failure::waiting(format!(
+            "Liqo granted nothing to the slice {shown} of {peer} that waits for approval in {}",
+            provider.home.site()
+        )));
+    };
+    let resources = amounts(&resources);
+    context.confirm(&format!("Grant the slice {shown} of {peer} {resources}?"))?;
+    let subject = format!("the slice {shown} is not granted more");
+    provider.administer(&subject, |provider, view, _| {
+        provider.confirm_slice(view, name)
+    })?;
+    provider.settle()?;
+    context.printer.info(
+        Side::Only,
+        &format!("ResourceSlice \"{shown}\" is granted {resources}"),
+    )
+}
+
+/// What Liqo granted to the slice, and nobody has confirmed.
+fn unconfirmed(
+    provider: &ProviderSide<'_>,
+    name: &str,
+) -> Result<Option<BTreeMap<String, Quantity>>> {
+    let mut notices = provider.status()?.notices.into_iter();
+    Ok(notices.find_map(|notice| match notice {
+        Notice::GrantUnconfirmed { slice, resources } if slice.name == name => Some(resources),
+        _ => None,
+    }))
 }
 
 pub(super) fn deny(context: &Context, command: &Deny) -> Result<()> {

@@ -350,6 +350,7 @@ impl Live {
             key_per_provider: said.key_per_provider,
             addresses: said.addresses,
             service_ranges: self.service_ranges(),
+            slices: said.slices,
             peers: said.peers,
         })
     }

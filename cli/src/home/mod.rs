@@ -19,6 +19,7 @@ mod represented;
 mod resting;
 mod settings;
 mod site;
+mod slices;
 mod store;
 mod trial;
 mod write;

@@ -16,6 +16,7 @@ use liqo_auth_kube::ProviderKeys;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
+use super::slices::Slices;
 use crate::{policy_name::PolicyName, renewal_name::RenewalName};
 
 /// The settings of a home.
@@ -56,6 +57,9 @@ pub(crate) struct Settings {
     /// The addresses of the cluster's own Services, at which no provider is.
     #[serde(skip)]
     pub(crate) service_ranges: Vec<IpNet>,
+    /// What the resource slices of consumers get.
+    #[serde(default, skip_serializing_if = "Slices::is_usual")]
+    pub(crate) slices: Slices,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) peers: BTreeMap<ClusterId, Peer>,
 }
@@ -141,6 +145,9 @@ pub(super) struct OnCluster {
     /// Which addresses the API servers of providers may have.
     #[serde(skip_serializing_if = "is_usual")]
     pub(super) addresses: Addresses,
+    /// What the resource slices of consumers get.
+    #[serde(skip_serializing_if = "Slices::is_usual")]
+    pub(super) slices: Slices,
     /// The settings for peers. Their place is the Secret ([`OfPeers`]).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) peers: BTreeMap<ClusterId, Peer>,
@@ -260,6 +267,9 @@ mod tests {
                 refused: vec!["10.96.0.0/12".parse().unwrap()],
             },
             service_ranges: Vec::new(),
+            slices: Slices {
+                adopt_up_to: Some([("cpu".to_owned(), "2".into())].into()),
+            },
             peers: BTreeMap::from([(
                 "cl-b".parse().unwrap(),
                 Peer {

@@ -1,6 +1,7 @@
 //! The output for people.
 
 mod age;
+mod amounts;
 mod counted;
 mod printer;
 mod program;
@@ -10,6 +11,7 @@ mod wrapped;
 mod written;
 
 pub(crate) use age::age;
+pub(crate) use amounts::amounts;
 pub(crate) use counted::counted;
 pub(crate) use printer::{Mark, Printer, Side};
 pub(crate) use program::program;

@@ -1,13 +1,14 @@
 //! Describes what a step waits for, and from whom.
 
 use liqo_auth::{
-    machine::{Awaited, Step},
+    machine::{Awaited, Notice, Step},
     model::ClusterId,
 };
 
 use crate::{
     failure::paragraph,
     home::{Home, Signer},
+    output::amounts,
 };
 
 /// What a step waits for, without duplicates.
@@ -29,6 +30,15 @@ pub(super) fn waits_for(step: &Step, peer: &ClusterId, home: &Home) -> Vec<Strin
         };
         if !waits.contains(&words) {
             waits.push(words);
+        }
+    }
+    for notice in &step.notices {
+        if let Notice::GrantUnconfirmed { slice, resources } = notice {
+            waits.push(format!(
+                "this side: Liqo granted {} to {}: `approve resourceslice` keeps this",
+                amounts(resources),
+                slice.name
+            ));
         }
     }
     waits

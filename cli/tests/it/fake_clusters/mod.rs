@@ -7,6 +7,7 @@ mod own_keys;
 mod peering_users;
 mod proxies;
 mod signer;
+mod take_over;
 mod trials;
 
 use std::{

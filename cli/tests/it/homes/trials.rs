@@ -263,6 +263,11 @@ const WRITERS: &[(&str, &str, End)] = &[
         Changes,
     ),
     (
+        "approve resourceslice",
+        "approve rs mypool --home cl-provider --remote-cluster-id cl-consumer",
+        Refused,
+    ),
+    (
         "deny tenant",
         "deny tenant cl-consumer --home cl-strict --reason no",
         Changes,
