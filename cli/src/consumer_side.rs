@@ -334,6 +334,13 @@ mod tests {
                 "The peer has sent more requests for resource slices than this cluster signs at once. The next one is signed at 2026-11-20T13:00:00Z.",
             ),
             (
+                Notice::GrantUnconfirmed {
+                    slice: ObjectRef::new(Kind::ResourceSlice, "a", "b"),
+                    resources: [("cpu".to_owned(), "16".into())].into(),
+                },
+                "Liqo granted cpu=16 to ResourceSlice a/b, more than this cluster's settings keep. `approve resourceslice` grants it again.",
+            ),
+            (
                 Notice::NonceAskedAfterEnd,
                 "A nonce was requested for a peer whose peering has ended. If the peer may come back, invite it with `create nonce`.",
             ),

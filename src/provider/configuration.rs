@@ -254,7 +254,8 @@ impl Endpoint {
     }
 
     /// The API server's URL.
-    pub fn api_server(&self) -> &ApiServerUrl {
+    #[cfg(feature = "legacy")]
+    pub(crate) fn api_server(&self) -> &ApiServerUrl {
         &self.api_server
     }
 

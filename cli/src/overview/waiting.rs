@@ -35,9 +35,9 @@ pub(super) fn waits_for(step: &Step, peer: &ClusterId, home: &Home) -> Vec<Strin
     for notice in &step.notices {
         if let Notice::GrantUnconfirmed { slice, resources } = notice {
             waits.push(format!(
-                "this side: Liqo granted {} to {}: `approve resourceslice` keeps this",
-                amounts(resources),
-                slice.name
+                "this side: run `approve resourceslice {}` to grant {} again, as Liqo has",
+                slice.name,
+                amounts(resources)
             ));
         }
     }

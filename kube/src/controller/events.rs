@@ -7,8 +7,8 @@ use kube::{
 };
 use liqo_auth::{
     audit::{self, Decision},
-    machine::View,
-    model::{Kind, Namespace, Resource, names},
+    machine::{Notice, View},
+    model::{ClusterId, Kind, Namespace, Resource, names},
 };
 use serde_json::Value;
 
@@ -24,24 +24,8 @@ impl Events {
 
     /// Publishes a decision of the library in a peer's tenant namespace.
     pub(super) async fn decided(&self, namespace: &str, decided: &audit::Event) {
-        let value = serde_json::to_value(decided).unwrap_or(Value::Null);
-        let Some(decision) = value.get("decision").and_then(Value::as_str) else {
-            return;
-        };
-        let mut note = match &decided.object {
-            Some(object) => format!("{decision}: {object}"),
-            None => decision.to_owned(),
-        };
-        if let Decision::ResourcesAdopted { .. } = decided.decision {
-            let details = value.get("details").and_then(Value::as_object);
-            for (name, amounts) in details.into_iter().flatten() {
-                note.push_str(&format!(
-                    "; {name}: {}",
-                    amounts.as_str().unwrap_or_default()
-                ));
-            }
-        }
-        self.publish(namespace, EventType::Normal, decision, &note)
+        let reason = decided.decision.name();
+        self.publish(namespace, EventType::Normal, reason, &note_on(decided))
             .await;
     }
 
@@ -75,6 +59,37 @@ impl Events {
     }
 }
 
+/// The text of a decision. It lists what Liqo has granted, since nobody reads that again.
+fn note_on(decided: &audit::Event) -> String {
+    let mut note = decided.decision.name().to_owned();
+    if let Some(object) = &decided.object {
+        note.push_str(&format!(": {object}"));
+    }
+    if let Decision::ResourcesAdopted { .. } = &decided.decision
+        && let Ok(Value::Object(mut form)) = serde_json::to_value(decided)
+        && let Some(amounts) = form.remove("details")
+    {
+        note.push_str(&format!(", {amounts}"));
+    }
+    note
+}
+
+/// The text of a notice. If a person has to act, the text names the command.
+pub(super) fn note(notice: &Notice, peer: &ClusterId) -> Option<String> {
+    match notice {
+        Notice::NonceAskedAfterEnd => Some(format!(
+            "{peer} asks for a nonce after its peering has ended. To invite it again: liqo-auth create nonce --remote-cluster-id {peer}"
+        )),
+        Notice::GrantUnconfirmed { slice, resources } => {
+            let (name, resources) = (&slice.name, serde_json::to_string(resources).ok()?);
+            Some(format!(
+                "Liqo granted the slice {name} more than is kept. To grant it again: liqo-auth approve resourceslice {name} --remote-cluster-id {peer}. Liqo's grant: {resources}"
+            ))
+        }
+        notice => serde_json::to_string(notice).ok(),
+    }
+}
+
 /// The name of the peer's tenant namespace: the name of the Namespace with the two
 /// labels, or the default name if no Namespace has them.
 pub(super) fn tenant_namespace(view: &View<'_>) -> String {
@@ -92,3 +107,52 @@ const NAME: &str = "liqo-auth";
 /// The maximum length of a note, in characters. Kubernetes allows 1,024 bytes, and a
 /// character has at most four bytes.
 const LONGEST_NOTE: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use liqo_auth::model::{ObjectRef, Quantity};
+
+    use super::*;
+
+    fn slice() -> ObjectRef {
+        ObjectRef::new(Kind::ResourceSlice, "liqo-tenant-rome", "mypool")
+    }
+
+    fn cpu(amount: &str) -> BTreeMap<String, Quantity> {
+        [("cpu".to_owned(), amount.into())].into()
+    }
+
+    #[test]
+    fn an_event_lists_what_liqo_has_granted() {
+        let rome = "rome".parse().unwrap();
+        let mut event = audit::Event::log_repaired(&rome, b"");
+        event.object = Some(slice());
+        event.decision = Decision::ResourcesAdopted {
+            resources: cpu("4"),
+            unconfirmed: cpu("16"),
+        };
+        assert_eq!(
+            note_on(&event),
+            "ResourcesAdopted: ResourceSlice liqo-tenant-rome/mypool, \
+             {\"resources\":\"cpu=4\",\"unconfirmed\":\"cpu=16\"}"
+        );
+        event.decision = Decision::ResourcesGranted;
+        assert_eq!(
+            note_on(&event),
+            "ResourcesGranted: ResourceSlice liqo-tenant-rome/mypool"
+        );
+    }
+
+    #[test]
+    fn a_notice_names_the_command_that_grants_the_rest() {
+        let notice = Notice::GrantUnconfirmed {
+            slice: slice(),
+            resources: cpu("16"),
+        };
+        let note = note(&notice, &"rome".parse().unwrap()).unwrap();
+        let command = "liqo-auth approve resourceslice mypool --remote-cluster-id rome";
+        assert!(note.contains(command) && note.contains("16"), "{note}");
+    }
+}

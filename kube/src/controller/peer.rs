@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures::future::join_all;
 use liqo_auth::{
-    machine::{Awaited, Machine, Message, Notice, Step},
+    machine::{Awaited, Machine, Message, Step},
     model::{ClusterId, ObjectRef, names},
 };
 
@@ -126,7 +126,8 @@ impl Shared {
             }
             // A notice is reported even if the step removes its cause.
             let notices = step.notices.iter();
-            reports.extend(notices.filter_map(|notice| Some((note(notice, peer)?, NOTICE))));
+            reports
+                .extend(notices.filter_map(|notice| Some((events::note(notice, peer)?, NOTICE))));
             match self.carry_out(peer, &step).await? {
                 Carried::Shown => {}
                 Carried::Unshown => return Ok(Pause::Unshown),
@@ -347,22 +348,6 @@ impl Shared {
             Ok(view) => events::tenant_namespace(&view),
             Err(_) => names::tenant_namespace(peer),
         }
-    }
-}
-
-/// The text of a notice. If a person has to act, the text names the command.
-fn note(notice: &Notice, peer: &ClusterId) -> Option<String> {
-    match notice {
-        Notice::NonceAskedAfterEnd => Some(format!(
-            "{peer} asks for a nonce after its peering has ended. To invite it again: liqo-auth create nonce --remote-cluster-id {peer}"
-        )),
-        Notice::GrantUnconfirmed { slice, resources } => {
-            let (name, resources) = (&slice.name, serde_json::to_string(resources).ok()?);
-            Some(format!(
-                "Liqo granted the slice {name} more than is kept. To grant it again: liqo-auth approve resourceslice {name} --remote-cluster-id {peer}. Liqo's grant: {resources}"
-            ))
-        }
-        notice => serde_json::to_string(notice).ok(),
     }
 }
 

@@ -10,8 +10,8 @@ use liqo_auth::{
     crypto::{Answer, BoxError, CaBundle, RecordKey},
     machine::{Notice, Step},
     model::{
-        Kind, ObjectRef, Resource, ResourceSlice, ResourceSliceConditionStatus,
-        ResourceSliceConditionType, names,
+        Kind, ObjectRef, ResourceSlice, ResourceSliceConditionStatus, ResourceSliceConditionType,
+        names,
     },
     policy::Policy,
     provider::{
