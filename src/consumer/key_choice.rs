@@ -10,7 +10,7 @@ use super::{
     observed::Observed,
 };
 use crate::{
-    crypto::{Csr, SigningKey, Subject},
+    crypto::{Csr, Nonce, SigningKey, Subject},
     error::Error,
     machine::{View, sealed::PROVIDER_RECORD},
     model::{RoleBinding, Secret, Tenant, Timestamp, names},
@@ -71,7 +71,9 @@ impl Look<'_> {
 
     /// Whether a peering is under way with this key. The peer may have written the Identity
     /// and the nonce. So the record decides. Liqo makes no record: then the stored
-    /// kubeconfig has the private key, or the stored signature is by the key.
+    /// kubeconfig has the private key, or the stored signature is by the key and over a
+    /// nonce that names both clusters. A signature over another nonce may be one that this
+    /// cluster gave to another provider.
     fn runs_with(&self, keys: &Keys, has_request: bool) -> bool {
         let observed = self.observed;
         let has_ended = observed.record().is_some_and(|it| it.ended.is_some());
@@ -84,8 +86,10 @@ impl Look<'_> {
                 .stored_nonce()
                 .filter(|_| observed.kept_request().is_none());
             nonce.is_some_and(|nonce| {
-                self.signing(keys, &nonce)
-                    .was_signed_by(Some(&*keys.current))
+                self.is_of_these_clusters(&nonce)
+                    && self
+                        .signing(keys, &nonce)
+                        .was_signed_by(Some(&*keys.current))
             })
         };
         let is_held = || {
@@ -93,6 +97,12 @@ impl Look<'_> {
             matches!(state, Ok(IdentityState::Held(_)))
         };
         has_request || is_signed() || is_held()
+    }
+
+    fn is_of_these_clusters(&self, nonce: &Nonce) -> bool {
+        let consumer = self.configuration.cluster_id();
+        let structured = nonce.structured();
+        structured.is_some_and(|nonce| nonce.is_for(self.peer(), consumer))
     }
 
     /// Whether the provider is a consumer of this cluster as well, or was one.

@@ -104,7 +104,8 @@ pub trait Machine: Send + Sync {
     fn watches(&self) -> Vec<Watch>;
 
     /// The look-ups that together return all objects of one peer. A provider also
-    /// looks up the objects of the peer's peering user. If the peer's tenant
+    /// looks up the objects of the peer's peering user. The tenant namespaces of other
+    /// peers are among the results, without their content. If the peer's tenant
     /// namespace does not have Liqo's default name, the caller also looks up the
     /// Secrets in that namespace.
     fn interests(&self, peer: &ClusterId) -> Vec<Interest>;

@@ -304,11 +304,15 @@ impl Interest {
     ///
     /// The namespace and its Secrets are also looked up by name. An object without
     /// the label still occupies its name, so it must not count as absent.
-    pub(crate) fn of_both_sides(peer: &ClusterId, record: ObjectRef) -> [Self; 5] {
+    ///
+    /// The tenant namespaces of all other peers are looked up as well. They may have any
+    /// names, and show which Tenants and Identities of this peer's name are not its own.
+    pub(crate) fn of_both_sides(peer: &ClusterId, record: ObjectRef) -> [Self; 6] {
         let label = names::REMOTE_CLUSTER_ID_LABEL;
         let namespace = names::tenant_namespace(peer);
         [
             Self::labelled(Kind::Namespace, label, peer.as_str()),
+            Self::labelled(Kind::Namespace, names::TENANT_NAMESPACE_LABEL, names::TRUE),
             Self::labelled(Kind::Secret, label, peer.as_str()),
             Self::Object(record),
             Self::Object(ObjectRef::new(Kind::Namespace, "", &namespace)),

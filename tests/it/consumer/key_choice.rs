@@ -3,13 +3,18 @@
 use std::sync::Arc;
 
 use liqo_auth::{
-    crypto::SigningKey,
+    Machine,
+    crypto::{Entropy, Nonce, RecordKey, SigningKey, StructuredNonce},
+    machine::Message,
     model::{Kind, Metadata, Namespace, Object, ObjectRef, Secret, Tenant, names},
 };
 
 use crate::{
-    clusters::exchange::ed25519,
-    consumer::home::{Home, NAMESPACE, RECORD, YEAR, provider},
+    clusters::{
+        exchange::{ed25519, id, now},
+        store,
+    },
+    consumer::home::{HOUR, Home, NAMESPACE, RECORD, YEAR, env, provider},
 };
 
 /// The setting, and whether the provider gets a key of its own by it.
@@ -90,17 +95,29 @@ fn a_provider_that_is_a_consumer_too_gets_a_key_of_its_own() {
     }
 }
 
+/// A nonce that names these clusters. Anyone can make it.
+fn nonce_for(provider: &str) -> Nonce {
+    let key = RecordKey::new([2; 32]).unwrap();
+    let (provider, entropy) = (id(provider), Entropy::from_bytes([3; 32]));
+    let expires = now() + HOUR;
+    StructuredNonce::issue(&provider, &id("cl-consumer"), None, expires, &key, &entropy)
+}
+
+/// A home that has signed this nonce with the cluster's key.
+fn signed(nonce: Nonce) -> Home {
+    let mut home = Home::new();
+    home.receive(nonce).unwrap();
+    home
+}
+
 #[test]
 fn a_running_peering_keeps_the_key_of_the_cluster() {
-    let signed = || {
-        let mut home = Home::new();
-        home.sign_nonce(7);
-        home
-    };
+    let of_liqo = || Nonce::random(&Entropy::from_bytes([7; 32]));
     let running = [
-        signed(),
+        signed(of_liqo()),
+        signed(nonce_for("cl-provider")),
         Home::authenticated(YEAR),
-        without_record(signed()),
+        without_record(signed(nonce_for("cl-provider"))),
         without_record(Home::authenticated(YEAR)),
     ];
     for mut home in running {
@@ -138,6 +155,43 @@ fn an_identity_that_a_peer_has_written_is_no_running_peering() {
         .into(),
     );
     assert!(takes_own(&home, None));
+}
+
+/// A provider that is a consumer, too, may write the Secret of the signed nonce. It may have a
+/// signature that this cluster gave to another provider.
+#[test]
+fn a_signature_for_another_provider_is_no_running_peering() {
+    let elsewhere = |nonce: Nonce| {
+        let consumer = Home::new().consumer;
+        let mut objects = store::empty();
+        let message = Message::new(&id("cl-other"), consumer.cluster_id(), nonce);
+        let view = objects.view(&id("cl-other"));
+        let step = consumer.receive(&view, message, env(now())).unwrap();
+        for effect in &step.effects {
+            objects.apply(effect).unwrap();
+        }
+        let secret: &Secret = objects
+            .get("liqo-tenant-cl-other", names::SIGNED_NONCE_SECRET)
+            .unwrap();
+        secret.data.clone()
+    };
+    for nonce in [
+        nonce_for("cl-other"),
+        // A nonce of Liqo names nobody.
+        Nonce::random(&Entropy::from_bytes([7; 32])),
+    ] {
+        let mut home = Home::new();
+        for shown in of_a_consumer() {
+            home.objects.insert(shown);
+        }
+        let planted = Secret {
+            metadata: named(NAMESPACE, names::SIGNED_NONCE_SECRET),
+            data: elsewhere(nonce),
+            ..Secret::default()
+        };
+        home.objects.insert(planted.into());
+        assert!(takes_own(&home, None));
+    }
 }
 
 /// The provider may have pinned the key.

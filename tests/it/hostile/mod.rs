@@ -4,6 +4,7 @@ mod condition_tokens;
 mod courses;
 #[cfg(feature = "rsa")]
 mod foreign_keys;
+mod foreign_tenants;
 mod large_requests;
 mod many_slices;
 mod nonces;
