@@ -14,6 +14,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -275,6 +276,15 @@ func TestAnAnswerThatNobodyWaitsForIsWiped(t *testing.T) {
 			t.Error("the answer is not wiped")
 		}
 	})
+}
+
+func TestByDefaultEachProcessorKeepsAnInstance(t *testing.T) {
+	for _, instances := range []int{0, -1} {
+		library := newLibrary(t, Options{Instances: instances})
+		if found := cap(library.idle); found != runtime.GOMAXPROCS(0) {
+			t.Errorf("%d instances with the option %d", found, instances)
+		}
+	}
 }
 
 func TestNoCallAfterClose(t *testing.T) {

@@ -1,0 +1,59 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"liqoauth"
+)
+
+// restless is a side that always finds something to do.
+type restless struct{ Side }
+
+func (restless) Reconcile(context.Context, liqoauth.View) (*liqoauth.Step, error) {
+	object := json.RawMessage(`{"apiVersion":"v1","kind":"Secret","metadata":{"namespace":"liqo","generateName":"made-"}}`)
+	return &liqoauth.Step{
+		Effects: []liqoauth.Effect{{Type: "create", Object: object}},
+		Outbox:  []liqoauth.Message{liqoauth.NonceMessage(providerID, consumerID, "early")},
+	}, nil
+}
+
+func TestASideThatDoesNotSettleIsLookedAtAgain(t *testing.T) {
+	e := newExchange(t, liqoauth.Backends{}, interceptor.Funcs{})
+	reconciler := newReconciler(t, restless{e.provider}, e.atProvider, func(context.Context, liqoauth.Message) error {
+		t.Error("a message is sent before its step is settled")
+		return nil
+	})
+	result, err := reconciler.Reconcile(t.Context(), request(consumerID))
+	if err != nil || result.RequeueAfter != conflictDelay {
+		t.Errorf("%v, %+v", err, result)
+	}
+}
+
+func TestAnUnreadableWaitIsAnError(t *testing.T) {
+	e := newExchange(t, liqoauth.Backends{}, interceptor.Funcs{})
+	for name, wait := range map[string]liqoauth.Wait{
+		"time":    {WakeAt: "soon"},
+		"awaited": {Awaiting: []json.RawMessage{json.RawMessage("1")}},
+	} {
+		if _, err := e.ofProvider.next(t.Context(), &liqoauth.Step{Wait: wait}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestAnUnreadableInterestIsAnError(t *testing.T) {
+	e := newExchange(t, liqoauth.Backends{}, interceptor.Funcs{})
+	for name, interest := range map[string]liqoauth.Interest{
+		"version":  {Type: "inNamespace", APIVersion: "a/b/c", Kind: "Secret", Namespace: "liqo"},
+		"selector": {Type: "labelled", APIVersion: "v1", Kind: "Secret", Selector: "a==="},
+		"type":     {Type: "unknown", APIVersion: "v1", Kind: "Secret"},
+	} {
+		if found, err := e.ofProvider.read(t.Context(), interest); err == nil {
+			t.Errorf("%s: no error, %d objects", name, len(found))
+		}
+	}
+}
