@@ -1,0 +1,3 @@
+module liqoauth/planted-faults
+
+go 1.25.5
