@@ -199,7 +199,7 @@ pub fn on_this_machine(mut config: ConsumerConfig) -> ConsumerConfig {
 
 /// The consumer's side of a cluster, with these keys.
 pub fn consumer_with(cluster: &Cluster, keys: &ProviderKeys) -> Consumer {
-    let config = ConsumerConfig::new(cluster.id().clone());
+    let config = on_this_machine(ConsumerConfig::new(cluster.id().clone()));
     Consumer::new(config, Arc::new(keys.clone()))
 }
 
