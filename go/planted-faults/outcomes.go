@@ -69,7 +69,8 @@ func trySample(p *planted, faults []*fault, jobs int) error {
 	}
 	var caught, caughtByCheck int
 	for place, fault := range faults {
-		switch by, other := bySelected[place].by, byOthers[place].by; {
+		by, other := bySelected[place].by, byOthers[place].by
+		switch {
 		case by != "":
 			caughtByCheck++
 			caught++
@@ -77,8 +78,10 @@ func trySample(p *planted, faults []*fault, jobs int) error {
 		case other != "":
 			caught++
 			fmt.Printf("caught by %s, which ./check does not run: %s\n", other, fault)
+		case bySelected[place].isReached || byOthers[place].isReached:
+			fmt.Printf("missed: %s\n", fault)
 		default:
-			fmt.Printf("caught by no test: %s\n", fault)
+			fmt.Printf("not reached: %s\n", fault)
 		}
 	}
 	fmt.Printf("sample: %d of %d faults that the tests catch are caught by what ./check runs; %d were planted\n",

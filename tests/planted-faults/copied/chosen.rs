@@ -16,7 +16,12 @@ pub(crate) mod chosen {
 
     /// The file that gets the numbers of the faults that are reached.
     static REACHED: LazyLock<Option<Mutex<(fs::File, BTreeSet<u32>)>>> = LazyLock::new(|| {
-        let file = fs::File::create(env::var_os("REACHED_FAULTS")?).ok()?;
+        // Other crates, and the programs that a test starts, write to the same file.
+        let mut options = fs::OpenOptions::new();
+        let file = options
+            .append(true)
+            .open(env::var_os("REACHED_FAULTS")?)
+            .ok()?;
         Some(Mutex::new((file, BTreeSet::new())))
     });
 
@@ -31,7 +36,8 @@ pub(crate) mod chosen {
             && let Ok(mut reached) = reached.lock()
             && reached.1.insert(fault)
         {
-            let _ = writeln!(reached.0, "{fault}");
+            // One write for the whole line: a process may end at each moment.
+            let _ = reached.0.write_all(format!("{fault}\n").as_bytes());
         }
     }
 

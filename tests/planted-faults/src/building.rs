@@ -12,7 +12,9 @@ use serde::Deserialize;
 
 use crate::{
     Failure,
+    crates::Crate,
     faults::{Fault, Genre},
+    features,
     planting::{self, MODULE},
     project::{Project, write_if_changed},
 };
@@ -27,16 +29,10 @@ const SETTINGS: [(&str, &str); 6] = [
     ("RUSTFLAGS", "--cap-lints=allow"),
 ];
 
-/// The tests of the library. Those of the tool and of the controllers test other things.
-const TESTS: [&str; 11] = [
+/// The options of each command of Cargo on the copy.
+const OPTIONS: [&str; 5] = [
     "--all-features",
-    "--package=liqo-auth",
-    "--package=liqo-auth-tests",
-    "--lib",
-    "--test=it",
-    "--test=corpus",
     "--message-format=json",
-    "--no-run",
     "--quiet",
     "--locked",
     "--color=never",
@@ -56,7 +52,14 @@ struct Message {
     reason: String,
     manifest_path: Option<PathBuf>,
     executable: Option<PathBuf>,
+    profile: Option<Profile>,
     message: Option<Diagnostic>,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    /// Whether it is a program of tests, and not the tool that the tests start.
+    test: bool,
 }
 
 #[derive(Deserialize)]
@@ -80,16 +83,12 @@ struct DiagnosticSpan {
 /// Where the text of each fault lies, by file.
 type Inserted = BTreeMap<String, Vec<(u32, Range<usize>)>>;
 
-/// The faults that compile, and the programs that have them.
-pub(crate) fn build<'f>(
-    project: &Project,
-    faults: &'f [Fault],
-) -> Result<(Vec<&'f Fault>, Vec<Program>), Failure> {
+/// Plants the faults in the copy, and returns those that compile.
+pub(crate) fn plant<'f>(project: &Project, faults: &'f [Fault]) -> Result<Vec<&'f Fault>, Failure> {
     let mut removed = BTreeSet::new();
     loop {
         let inserted = write(project, faults, &removed)?;
-        let messages = compile(project, &["check", "--lib", "--package=liqo-auth"])?;
-        let errors = errors(&messages);
+        let errors = first_errors(project, &crates_of(faults))?;
         if errors.is_empty() {
             let planted: BTreeSet<u32> = inserted
                 .values()
@@ -99,7 +98,7 @@ pub(crate) fn build<'f>(
             let planted = faults
                 .iter()
                 .filter(|fault| planted.contains(&fault.number));
-            return Ok((planted.collect(), programs(project)?));
+            return Ok(planted.collect());
         }
         let before = removed.len();
         for error in &errors {
@@ -114,29 +113,34 @@ pub(crate) fn build<'f>(
     }
 }
 
-/// Writes the files with their faults.
+fn crates_of(faults: &[Fault]) -> BTreeSet<Crate> {
+    let files = faults.iter().map(|fault| fault.file.as_str());
+    files.map(Crate::of).collect()
+}
+
+/// Writes the files with their faults, and the module that these call.
 fn write(
     project: &Project,
     faults: &[Fault],
     removed: &BTreeSet<u32>,
 ) -> Result<Inserted, Failure> {
     let mut inserted = Inserted::new();
-    let files: BTreeSet<&str> = faults.iter().map(|fault| fault.file.as_str()).collect();
-    for file in files {
+    let roots: BTreeSet<&str> = crates_of(faults).into_iter().map(Crate::root).collect();
+    let files = faults.iter().map(|fault| fault.file.as_str());
+    for file in files.chain(roots.iter().copied()).collect::<BTreeSet<_>>() {
         let here: Vec<&Fault> = faults
             .iter()
             .filter(|fault| fault.file == file && !removed.contains(&fault.number))
             .collect();
         let text = fs::read_to_string(project.root().join(file))?;
-        let planted = planting::plant(&text, &here).map_err(|error| format!("{file}: {error}"))?;
+        let mut planted =
+            planting::plant(&text, &here).map_err(|error| format!("{file}: {error}"))?;
+        if roots.contains(file) {
+            planted.text += MODULE;
+        }
         write_if_changed(&project.copied().join(file), planted.text.as_bytes())?;
         inserted.insert(file.into(), planted.inserted);
     }
-    let root = fs::read_to_string(project.root().join("src/lib.rs"))?;
-    write_if_changed(
-        &project.copied().join("src/lib.rs"),
-        (root + MODULE).as_bytes(),
-    )?;
     Ok(inserted)
 }
 
@@ -150,13 +154,22 @@ fn cargo(project: &Project) -> Command {
     command
 }
 
-fn compile(project: &Project, arguments: &[&str]) -> Result<Vec<Message>, Failure> {
-    let output = cargo(project)
-        .args(arguments)
-        .args(["--all-features", "--message-format=json", "--quiet"])
-        .stderr(Stdio::inherit())
-        .output()?;
-    read(&output.stdout)
+/// The errors of the first crate that does not compile.
+fn first_errors(project: &Project, crates: &BTreeSet<Crate>) -> Result<Vec<Diagnostic>, Failure> {
+    for of in crates {
+        let output = cargo(project)
+            .arg("check")
+            .args(of.target())
+            .args(OPTIONS)
+            .arg(features::of_the_library(project)?)
+            .stderr(Stdio::inherit())
+            .output()?;
+        let errors = errors(read(&output.stdout)?);
+        if !errors.is_empty() {
+            return Ok(errors);
+        }
+    }
+    Ok(Vec::new())
 }
 
 fn read(output: &[u8]) -> Result<Vec<Message>, Failure> {
@@ -164,10 +177,10 @@ fn read(output: &[u8]) -> Result<Vec<Message>, Failure> {
     Ok(messages.collect::<Result<_, _>>()?)
 }
 
-fn errors(messages: &[Message]) -> Vec<&Diagnostic> {
+fn errors(messages: Vec<Message>) -> Vec<Diagnostic> {
     messages
-        .iter()
-        .filter_map(|message| message.message.as_ref())
+        .into_iter()
+        .filter_map(|message| message.message)
         .filter(|diagnostic| diagnostic.level == "error" && !diagnostic.spans.is_empty())
         .collect()
 }
@@ -248,11 +261,13 @@ fn of_function(message: &str, faults: &[Fault]) -> Vec<u32> {
         .collect()
 }
 
-/// Builds the programs of tests.
-fn programs(project: &Project) -> Result<Vec<Program>, Failure> {
+/// Builds the programs of a crate's tests.
+pub(crate) fn programs(project: &Project, of: Crate) -> Result<Vec<Program>, Failure> {
     let output = cargo(project)
-        .arg("test")
-        .args(TESTS)
+        .args(["test", "--no-run"])
+        .args(of.tests())
+        .args(OPTIONS)
+        .arg(features::of_the_library(project)?)
         .stderr(Stdio::inherit())
         .output()?;
     if !output.status.success() {
@@ -261,7 +276,8 @@ fn programs(project: &Project) -> Result<Vec<Program>, Failure> {
     let messages = read(&output.stdout)?;
     let programs = messages
         .into_iter()
-        .filter(|message| message.reason == "compiler-artifact");
+        .filter(|message| message.reason == "compiler-artifact")
+        .filter(|message| message.profile.as_ref().is_some_and(|profile| profile.test));
     Ok(programs
         .filter_map(|message| {
             let folder = message

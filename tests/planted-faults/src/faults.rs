@@ -4,7 +4,7 @@ use std::{fs, process::Command};
 
 use serde::Deserialize;
 
-use crate::{Failure, project::Project};
+use crate::{Failure, crates::Crate, project::Project};
 
 /// A fault, as `cargo mutants --list --json` prints it.
 #[derive(Debug, Clone, Deserialize)]
@@ -53,7 +53,9 @@ pub(crate) struct Place {
 /// Which faults are wanted.
 pub(crate) struct Selection {
     base: Option<String>,
-    at_most: usize,
+    at_most: Option<usize>,
+    /// The number of faults of each crate in a sample.
+    pub(crate) sample: Option<usize>,
     pub(crate) jobs: usize,
     pub(crate) missed: bool,
     pub(crate) again: bool,
@@ -66,7 +68,8 @@ impl Selection {
     ) -> Result<Self, Failure> {
         let mut wanted = Self {
             base: None,
-            at_most: usize::MAX,
+            at_most: None,
+            sample: None,
             jobs: 1,
             missed: false,
             again: false,
@@ -79,7 +82,8 @@ impl Selection {
             };
             match argument.as_str() {
                 "--in-diff" => wanted.base = Some(value()?),
-                "--at-most" => wanted.at_most = value()?.parse()?,
+                "--at-most" => wanted.at_most = Some(value()?.parse()?),
+                "--sample" => wanted.sample = Some(value()?.parse()?),
                 "--jobs" => wanted.jobs = value()?.parse()?,
                 "--missed" => wanted.missed = true,
                 "--again" => wanted.again = true,
@@ -94,29 +98,42 @@ impl Selection {
 
     /// The faults to try, of those that are planted.
     pub(crate) fn choose<'f>(&self, planted: &[&'f Fault]) -> Vec<&'f Fault> {
-        let is_named = |fault: &Fault| {
-            self.names.is_empty() || self.names.iter().any(|name| fault.name.contains(name))
+        let Some(number) = self.sample else {
+            return spread(planted, self.at_most);
         };
-        let named: Vec<&Fault> = planted
-            .iter()
-            .copied()
-            .filter(|fault| is_named(fault))
-            .collect();
-        let step = named.len().div_ceil(self.at_most.max(1)).max(1);
-        named.into_iter().step_by(step).collect()
+        let of_crate = |wanted: Crate| {
+            let mut theirs = planted.to_vec();
+            theirs.retain(|fault| Crate::of(&fault.file) == wanted);
+            spread(&theirs, Some(number))
+        };
+        Crate::ALL.into_iter().flat_map(of_crate).collect()
+    }
+
+    fn is_named(&self, fault: &Fault) -> bool {
+        self.names.is_empty() || self.names.iter().any(|name| fault.name.contains(name))
     }
 }
 
-/// All faults, or those in the lines that differ from a commit, in the order of files and
-/// lines.
+/// At most so many faults, evenly spread over all.
+fn spread<'f>(faults: &[&'f Fault], at_most: Option<usize>) -> Vec<&'f Fault> {
+    let number = at_most.map_or(faults.len(), |at_most| at_most.min(faults.len()));
+    let places = (0..number).map(|place| place * faults.len() / number);
+    places
+        .filter_map(|place| faults.get(place).copied())
+        .collect()
+}
+
+/// All faults, those that are named, or those in the lines that differ from a commit, in the
+/// order of files and lines.
 pub(crate) fn list(project: &Project, wanted: &Selection) -> Result<Vec<Fault>, Failure> {
     let mut command = Command::new("cargo");
     command
-        .args(["mutants", "--list", "--json"])
+        .args(["mutants", "--list", "--json", "--workspace"])
         .current_dir(project.root());
     if let Some(base) = &wanted.base {
         let diff = Command::new("git")
-            .args(["diff", base, "--", "src"])
+            .args(["diff", base, "--"])
+            .args(Crate::ALL.map(Crate::sources))
             .current_dir(project.root())
             .output()?;
         if !diff.status.success() {
@@ -137,6 +154,7 @@ pub(crate) fn list(project: &Project, wanted: &Selection) -> Result<Vec<Fault>, 
         [] => Vec::new(),
         json => serde_json::from_slice(json)?,
     };
+    faults.retain(|fault| wanted.is_named(fault));
     for (fault, number) in faults.iter_mut().zip(1..) {
         fault.number = number;
     }

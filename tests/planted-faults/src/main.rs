@@ -1,11 +1,13 @@
 //! Plants the faults that cargo-mutants lists, all of them in one build of a copy of the
-//! project, and runs the tests that reach each fault until one of them fails.
+//! project, and runs the tests that reach each fault until one of them fails. The tests are
+//! those of the fault's crate; for the controllers' driver, those of the tool as well.
 //!
 //!     run [OPTION...] [NAME...]    the faults whose names contain one of these texts
 //!
 //!     --in-diff BASE      the faults in the lines that differ from the commit BASE
-//!     --at-most NUMBER    every n-th of these faults, so that at most NUMBER are left
-//!     --jobs NUMBER       faults that are tried at a time (default: 1)
+//!     --at-most NUMBER    at most NUMBER of these faults, evenly spread
+//!     --sample NUMBER     NUMBER faults of each crate, and whether `./check` catches them
+//!     --jobs NUMBER       tests that run at a time (default: 1)
 //!     --missed            also the faults that an earlier run did not see caught
 //!     --again             also the faults that an earlier run has tried
 //!
@@ -15,28 +17,26 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)] // It runs programs, and writes files.
 
 mod building;
+mod crates;
 mod faults;
 mod features;
+mod parallel;
 mod planting;
 mod project;
 mod results;
+mod sample;
 mod suite;
+mod suites;
 mod trial;
 
-use std::{
-    process::ExitCode,
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-};
+use std::{process::ExitCode, sync::Mutex};
 
 use crate::{
+    crates::Crate,
     faults::{Fault, Selection},
     project::Project,
     results::{Outcome, Results},
-    suite::Suite,
+    suites::Suites,
 };
 
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -61,16 +61,20 @@ fn run(wanted: &Selection) -> Result<bool, Failure> {
         return Ok(true);
     }
     project.copy()?;
-    let (planted, programs) = building::build(&project, &faults)?;
+    let planted = building::plant(&project, &faults)?;
     println!(
         "{} faults, of which {} do not compile, or lie in code that the features switch off",
         faults.len(),
         faults.len() - planted.len()
     );
     let chosen = wanted.choose(&planted);
-    let suite = Suite::observe(&project, &programs)?;
+    let mut suites = Suites::new(&project, wanted.jobs);
+    if wanted.sample.is_some() {
+        sample::run(&project, &mut suites, &chosen)?;
+        return Ok(true);
+    }
     let results = Mutex::new(Results::read(&project)?);
-    try_each(wanted, &chosen, &suite, &results)?;
+    try_each(wanted, &chosen, &mut suites, &results)?;
     let results = results.into_inner().map_err(|_| "a trial panicked")?;
     Ok(results.print(&chosen))
 }
@@ -79,42 +83,27 @@ fn run(wanted: &Selection) -> Result<bool, Failure> {
 fn try_each(
     wanted: &Selection,
     chosen: &[&Fault],
-    suite: &Suite,
+    suites: &mut Suites<'_>,
     results: &Mutex<Results>,
 ) -> Result<(), Failure> {
-    let open: Vec<&Fault> = chosen
-        .iter()
-        .copied()
-        .filter(|fault| {
-            let known = results
-                .lock()
-                .ok()
-                .and_then(|known| known.of(fault).cloned());
-            match known {
-                None => true,
-                Some(Outcome::Caught { .. }) => wanted.again,
-                Some(_) => wanted.again || wanted.missed,
-            }
-        })
-        .collect();
-    let next = AtomicUsize::new(0);
-    let work = || -> Result<(), Failure> {
-        while let Some(fault) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let outcome = trial::run(suite, fault)?;
-            if !matches!(outcome, Outcome::Caught { .. }) {
-                println!("{outcome}: {}", fault.name);
-            }
-            results
-                .lock()
-                .map_err(|_| "a trial panicked")?
-                .add(fault, outcome)?;
+    let mut open = Vec::new();
+    for fault in chosen {
+        let results = results.lock().map_err(|_| "a trial panicked")?;
+        let is_open = match results.of(fault) {
+            None => true,
+            Some(Outcome::Caught { .. }) => wanted.again,
+            Some(_) => wanted.again || wanted.missed,
+        };
+        if is_open {
+            open.push(*fault);
         }
-        Ok(())
-    };
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..wanted.jobs).map(|_| scope.spawn(work)).collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().map_err(|_| "a trial panicked")?)
+    }
+    let is_tested = |fault: &Fault, tests| Crate::of(&fault.file).tested_by().contains(&tests);
+    suites.try_each(&open, is_tested, |fault, outcome| {
+        if !outcome.is_caught() {
+            println!("{outcome}: {}", fault.name);
+        }
+        let mut results = results.lock().map_err(|_| "a trial panicked")?;
+        results.add(fault, outcome)
     })
 }

@@ -16,9 +16,12 @@ pub(crate) struct Project {
 }
 
 impl Project {
+    /// The project of the package that Cargo runs. It is asked for at run time, since
+    /// another checkout may have built this program.
     pub(crate) fn locate() -> Result<Self, Failure> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let root = root.canonicalize()?;
+        let package = std::env::var_os("CARGO_MANIFEST_DIR");
+        let package = package.ok_or("CARGO_MANIFEST_DIR is not set: use `run`")?;
+        let root = Path::new(&package).join("../..").canonicalize()?;
         let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
         let target = target.unwrap_or_else(|| root.join("target"));
         let work = std::path::absolute(target)?.join("planted-faults");
@@ -69,7 +72,8 @@ impl Project {
     /// Deletes sources of the copy that the project has no longer.
     fn delete_the_rest(&self, wanted: &[&str]) -> Result<(), Failure> {
         let copied = self.copied();
-        let mut folders = vec![copied.join("src"), copied.join("tests")];
+        let folders = ["src", "tests", "rehearsal", "kube", "cli"];
+        let mut folders = folders.map(|folder| copied.join(folder)).to_vec();
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder)? {
                 let path = entry?.path();

@@ -6,18 +6,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Failure, faults::Fault, project::Project};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Of the outcomes with several tests, the greatest one counts.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Outcome {
+    /// No test reaches the fault.
+    NotReached,
+    /// All tests that reach the fault pass.
+    Missed,
+    /// With the fault, a test does not end. It does not count as caught.
+    TimedOut,
     Caught {
         /// The test that failed.
         by: String,
     },
-    /// All tests that reach the fault pass.
-    Missed,
-    /// No test reaches the fault.
-    NotReached,
-    /// With the fault, a test does not end. It does not count as caught.
-    TimedOut,
+}
+
+impl Outcome {
+    pub(crate) fn is_caught(&self) -> bool {
+        matches!(self, Self::Caught { .. })
+    }
 }
 
 impl fmt::Display for Outcome {

@@ -3,13 +3,15 @@
 use std::{
     collections::BTreeSet,
     fs,
+    os::unix::process::CommandExt,
     path::Path,
     process::{Command, ExitStatus, Stdio},
+    sync::Mutex,
     thread,
     time::{Duration, Instant},
 };
 
-use crate::{Failure, building::Program, project::Project};
+use crate::{Failure, building::Program, parallel, project::Project};
 
 /// A longer time is taken for endless.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -36,35 +38,32 @@ pub(crate) struct Suite {
 }
 
 impl Suite {
-    /// Runs each test alone.
-    pub(crate) fn observe(project: &Project, programs: &[Program]) -> Result<Self, Failure> {
+    /// Runs each test in a process of its own, some of them at a time.
+    pub(crate) fn observe(
+        project: &Project,
+        programs: &[Program],
+        jobs: usize,
+    ) -> Result<Self, Failure> {
         let started = Instant::now();
-        let reached = project.work.join("reached");
-        let mut tests = Vec::new();
+        let mut names = Vec::new();
         for program in programs {
             let listed = command(program)
                 .args(["--list", "--format=terse"])
                 .output()?;
-            let listed = String::from_utf8(listed.stdout)?;
-            for name in listed
-                .lines()
-                .filter_map(|line| line.strip_suffix(": test"))
-            {
-                fs::write(&reached, "")?;
-                let started = Instant::now();
-                let ended = run(program, &[name], 0, Some(&reached), LONGEST)?;
-                if !matches!(ended, Ended::Passed) {
-                    return Err(format!("the test {name} fails without a fault").into());
+            for line in String::from_utf8(listed.stdout)?.lines() {
+                if let Some(name) = line.strip_suffix(": test") {
+                    names.push((names.len(), program, name.to_string()));
                 }
-                let numbers = fs::read_to_string(&reached)?;
-                tests.push(Test {
-                    program: program.clone(),
-                    name: name.into(),
-                    takes: started.elapsed(),
-                    reaches: numbers.lines().map(str::parse).collect::<Result<_, _>>()?,
-                });
             }
         }
+        let tests = Mutex::new(Vec::new());
+        parallel::for_each(jobs, &names, |(number, program, name)| {
+            let reached = project.work.join(format!("reached-{number}"));
+            let test = alone(program, name, &reached)?;
+            tests.lock().map_err(|_| "a test panicked")?.push(test);
+            Ok(())
+        })?;
+        let mut tests = tests.into_inner().map_err(|_| "a test panicked")?;
         tests.sort_by_key(|test| test.takes);
         println!("{} tests in {} s", tests.len(), started.elapsed().as_secs());
         Ok(Self { tests })
@@ -75,6 +74,25 @@ impl Suite {
         let reaches = |test: &&Test| test.reaches.contains(&fault);
         self.tests.iter().filter(reaches).collect()
     }
+}
+
+/// Runs a test without a fault. The file gets what it reaches.
+fn alone(program: &Program, name: &str, reached: &Path) -> Result<Test, Failure> {
+    fs::write(reached, "")?;
+    let started = Instant::now();
+    let ended = run(program, &[name], 0, Some(reached), LONGEST)?;
+    let takes = started.elapsed();
+    if !matches!(ended, Ended::Passed) {
+        return Err(format!("the test {name} fails without a fault").into());
+    }
+    let numbers = fs::read_to_string(reached)?;
+    fs::remove_file(reached)?;
+    Ok(Test {
+        program: program.clone(),
+        name: name.into(),
+        takes,
+        reaches: numbers.lines().map(str::parse).collect::<Result<_, _>>()?,
+    })
 }
 
 /// The few cases of a property are the same ones in each run.
@@ -111,7 +129,9 @@ pub(crate) fn run(
     if let Some(reached) = reached {
         command.env("REACHED_FAULTS", reached);
     }
-    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    // The programs that a test starts are in its group, and end with it.
+    let mut child = command.process_group(0).stdout(Stdio::piped()).spawn()?;
+    let group = format!("-{}", child.id());
     let output = child.stdout.take();
     let printed = thread::spawn(move || output.map(std::io::read_to_string));
     let started = Instant::now();
@@ -126,6 +146,10 @@ pub(crate) fn run(
             None => thread::sleep(Duration::from_millis(2)),
         }
     };
+    // It fails if all of them have ended.
+    let mut ending = Command::new("kill");
+    ending.args(["-KILL", "--", &group]).stderr(Stdio::null());
+    let _ = ending.status()?;
     let printed = printed
         .join()
         .map_err(|_| "the reader of a test's output panicked")?;
