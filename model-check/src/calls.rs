@@ -4,17 +4,19 @@
 use std::sync::Arc;
 
 use liqo_auth::{
-    Env, Error, Step, View,
+    Consumer, Env, Error, Step, View,
     consumer::SliceOptions,
     crypto::Entropy,
     machine::{Effect, Machine, Message, Side, replication},
-    model::{ClusterId, TenantCondition},
+    model::TenantCondition,
 };
 use sha2::{Digest, Sha256};
 
 use crate::{
-    cast::{Asked, Cast, Name, Witness, instant, witness},
+    cast::{Cast, Name, instant},
     store::Store,
+    two_way::Choice,
+    witness::{Asked, Witness, witness},
 };
 
 /// A peering, as one side sees it.
@@ -22,6 +24,14 @@ use crate::{
 pub struct At {
     pub side: Side,
     pub peer: Name,
+}
+
+impl At {
+    /// Whether a consumer looks at the hostile provider. In a two-way peering, the hostile
+    /// provider is a consumer of the same cluster.
+    pub fn is_of_a_consumer_as_well(self) -> bool {
+        self.side == Side::Consumer && self.peer == Name::Hostile
+    }
 }
 
 /// A call of the library.
@@ -115,7 +125,6 @@ pub fn make(
 
 /// The effects on a side that carry slices and renewals between the clusters.
 pub fn replicate(cast: &Cast, to: Side, provider: &Store, consumer: &Store) -> Vec<Effect> {
-    let (provider_id, consumer_id) = (cast.id(Name::Provider), cast.id(Name::Consumer));
     let of_provider = At {
         side: Side::Provider,
         peer: Name::Consumer,
@@ -124,8 +133,8 @@ pub fn replicate(cast: &Cast, to: Side, provider: &Store, consumer: &Store) -> V
         side: Side::Consumer,
         peer: Name::Provider,
     };
-    let at_provider = view(cast, provider, of_provider, consumer_id);
-    let at_consumer = view(cast, consumer, of_consumer, provider_id);
+    let at_provider = view(cast, provider, of_provider);
+    let at_consumer = view(cast, consumer, of_consumer);
     let step = match to {
         Side::Provider => replication::to_provider(&at_consumer, &at_provider),
         Side::Consumer => replication::to_consumer(&at_consumer, &at_provider),
@@ -137,9 +146,9 @@ pub fn replicate(cast: &Cast, to: Side, provider: &Store, consumer: &Store) -> V
 pub fn phase(cast: &Cast, store: &Store, at: At, now: u8) -> (&'static str, Option<&'static str>) {
     let machine: &dyn Machine = match at.side {
         Side::Provider => &cast.provider,
-        Side::Consumer => &cast.consumer,
+        Side::Consumer => consumer(cast, store, at),
     };
-    match machine.look(&view(cast, store, at, cast.id(at.peer)), instant(now)) {
+    match machine.look(&view(cast, store, at), instant(now)) {
         Err(error) => ("Error", Some(error.code())),
         Ok(status) => {
             let code = status.control_plane.refused.map(|error| error.code());
@@ -150,10 +159,10 @@ pub fn phase(cast: &Cast, store: &Store, at: At, now: u8) -> (&'static str, Opti
 
 /// The code that both administrators would compare.
 pub fn transcript(cast: &Cast, store: &Store, at: At) -> Option<String> {
-    let view = view(cast, store, at, cast.id(at.peer));
+    let view = view(cast, store, at);
     let transcript = match at.side {
         Side::Provider => cast.provider.transcript(&view),
-        Side::Consumer => cast.consumer.transcript(&view),
+        Side::Consumer => consumer(cast, store, at).transcript(&view),
     };
     Some(transcript.ok()??.code().to_string())
 }
@@ -166,12 +175,25 @@ fn step(
     message: Option<&Message>,
     env: Env,
 ) -> Result<Step, Error> {
-    let (provider, consumer) = (&cast.provider, &cast.consumer);
+    let view = view(cast, store, at);
+    let consumer = match &cast.two_way {
+        Some(two_way) if at.is_of_a_consumer_as_well() => {
+            match two_way.choose(store, &view, call, env.now)? {
+                Choice::Found(consumer) => consumer,
+                Choice::Makes(key) => {
+                    let mut step = Step::default();
+                    step.effects.push(*key);
+                    return Ok(step);
+                }
+            }
+        }
+        _ => &cast.consumer,
+    };
+    let provider = &cast.provider;
     let machine: &dyn Machine = match at.side {
         Side::Provider => provider,
         Side::Consumer => consumer,
     };
-    let view = view(cast, store, at, cast.id(at.peer));
     match call {
         Call::Reconcile => machine.reconcile(&view, env),
         Call::Receive(_) => {
@@ -190,12 +212,20 @@ fn step(
     }
 }
 
-fn view<'s>(cast: &Cast, store: &'s Store, at: At, peer: &ClusterId) -> View<'s> {
+/// The consumer with the key that the store shows.
+fn consumer<'c>(cast: &'c Cast, store: &Store, at: At) -> &'c Consumer {
+    match &cast.two_way {
+        Some(two_way) if at.is_of_a_consumer_as_well() => two_way.with_stored_key(store),
+        _ => &cast.consumer,
+    }
+}
+
+fn view<'s>(cast: &Cast, store: &'s Store, at: At) -> View<'s> {
     let interests = &cast.interests[at.side as usize][at.peer as usize];
     let seen = store
         .objects()
         .filter(|object| interests.iter().any(|interest| interest.matches(object)));
-    View::of(peer, seen)
+    View::of(cast.id(at.peer), seen)
 }
 
 fn entropy(side: Side, number: u8, replica: u8) -> Entropy {

@@ -1,27 +1,26 @@
 //! The clusters of the model: the library's own provider and consumer, their keys
 //! and the provider's signer.
 
-use core::{cell::RefCell, time::Duration};
+use core::time::Duration;
 use std::sync::Arc;
 
 use liqo_auth::{
-    Consumer, Env, Machine, Provider, View,
+    Consumer, Machine, Provider,
     consumer::{ConsumerConfig, PeerSettings},
     crypto::{
-        Answer, Authority, BoxError, CertificateChain, ClientKey, Entropy, KeyPair, OneKey,
-        Payload, PublicKey, Purpose, RecordKey, Signature, SigningKey, Subject,
+        Answer, Authority, BoxError, CertificateChain, Entropy, KeyPair, OneKey, PublicKey,
+        RecordKey, SigningKey,
     },
-    machine::{Holder, Interest, Message},
-    model::{
-        CertificateSigningRequest, ClusterId, ClusterRole, Metadata, Object, Timestamp, names,
-    },
-    policy::Policy,
+    machine::Interest,
+    model::{ClusterId, ClusterRole, Kind, Metadata, Namespace, Object, Timestamp, names},
     provider::{AuthoritySigner, CsrSigner, Endpoint, NameTable, SigningRequest},
 };
 
-use sha2::{Digest, Sha256};
-
-use crate::store::{Signed, hex};
+use crate::{
+    store::{Signed, hex},
+    two_way::{self, TwoWay},
+    witness::{self, Asked, Watched},
+};
 
 /// A cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,19 +40,38 @@ pub struct Setup {
     pub has_provider_key: bool,
     /// Whether the consumer knows the fingerprint of the provider's key.
     pub knows_provider: bool,
-    /// A planted fault: the signer signs a request again, and gives another
-    /// certificate.
-    pub forgetful_signer: bool,
+    /// Whether the tenant namespace of a hostile consumer has a name of its own.
+    pub renames_namespace: bool,
+    /// Whether the provider's cluster is a consumer of the hostile cluster, too.
+    pub two_way: bool,
+    /// A planted fault.
+    pub fault: Option<Fault>,
+}
+
+/// A planted fault in how the clusters are set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The signer signs a request again, and gives another certificate.
+    ForgetfulSigner,
+    /// The provider's driver looks up no tenant namespaces but the peer's own.
+    ForgetsNamespaces,
+    /// The consumer's driver does not say which providers are consumers as well.
+    ForgetsConsumers,
+    /// The consumer signs the slices that anyone has made.
+    SignsAnySlice,
 }
 
 pub struct Cast {
     pub provider: Provider,
     pub consumer: Consumer,
     pub authority: Authority,
+    pub two_way: Option<TwoWay>,
     pub ids: [ClusterId; 3],
     /// What the provider looks up of a peer, and the consumer of a provider.
     pub interests: [[Vec<Interest>; 3]; 2],
-    pub consumer_key: PublicKey,
+    /// The public keys that the consumer has towards the providers of the model.
+    pub consumer_keys: Vec<PublicKey>,
+    renames_namespace: bool,
 }
 
 /// The five instants: the start; the nonces still hold; they have expired; the
@@ -96,32 +114,88 @@ impl Cast {
         };
         let builder = match setup.kubernetes_signer {
             true => builder.configure(|config| config.kubernetes_signer = true),
-            false => builder.signer(Arc::new(Desk::new(&authority, setup.forgetful_signer))),
+            false => builder.signer(Arc::new(Desk::new(
+                &authority,
+                setup.fault == Some(Fault::ForgetfulSigner),
+            ))),
         };
         let provider = builder.build();
-        let consumer_key = Watched(key(1));
-        let public = consumer_key.public_key().clone();
+        let consumer_key = Watched(key(CONSUMER_KEY));
         let mut config = ConsumerConfig::new(consumer_id.clone());
         config.peers.insert(provider_id.clone(), settings);
         let consumer = Consumer::new(config, Arc::new(OneKey(Arc::new(consumer_key))));
-        let of_provider = ids.clone().map(|id| provider.interests(&id));
-        let of_consumer = ids.clone().map(|id| consumer.interests(&id));
+        let two_way = setup
+            .two_way
+            .then(|| TwoWay::new(provider_id, &ids[Name::Hostile as usize], setup.fault));
+        let mut of_provider = ids.clone().map(|id| provider.interests(&id));
+        if setup.fault == Some(Fault::ForgetsNamespaces) {
+            for interests in &mut of_provider {
+                interests.retain(|it| !is_of_all_namespaces(it));
+            }
+        }
+        let mut of_consumer = ids.clone().map(|id| consumer.interests(&id));
+        let hostile = Name::Hostile as usize;
+        if let Some(two_way) = &two_way {
+            // Both sides of a cluster share what they have looked up.
+            of_provider[hostile].extend(two_way.consumer().interests(&ids[hostile]));
+            of_consumer[hostile].clone_from(&of_provider[hostile]);
+        }
+        if setup.renames_namespace {
+            of_provider[hostile].push(Interest::InNamespace {
+                kind: Kind::Secret,
+                namespace: RENAMED.to_owned(),
+            });
+        }
+        let consumer_keys = match setup.two_way {
+            true => vec![CONSUMER_KEY, two_way::CLUSTER_KEY, two_way::OWN_KEY],
+            false => vec![CONSUMER_KEY],
+        };
+        let consumer_keys = consumer_keys.into_iter();
         Self {
             provider,
             consumer,
             authority,
+            two_way,
             ids,
             interests: [of_provider, of_consumer],
-            consumer_key: public,
+            consumer_keys: consumer_keys
+                .map(|number| key(number).public_key().clone())
+                .collect(),
+            renames_namespace: setup.renames_namespace,
         }
+    }
+
+    /// The consumer of a peering with this provider, with either of its keys.
+    pub fn consumer_of(&self, provider: Name) -> &Consumer {
+        match &self.two_way {
+            Some(two_way) if provider == Name::Hostile => two_way.consumer(),
+            _ => &self.consumer,
+        }
+    }
+
+    /// The tenant namespace of a peer of the provider.
+    pub fn namespace(&self, peer: Name) -> String {
+        match peer {
+            Name::Hostile if self.renames_namespace => RENAMED.to_owned(),
+            _ => names::tenant_namespace(self.id(peer)),
+        }
+    }
+
+    /// What lies in the provider's store at the start.
+    pub fn at_provider(&self) -> impl Iterator<Item = Object> {
+        let renamed = self.renames_namespace.then(|| {
+            let mut namespace = Namespace::for_tenant(self.id(Name::Hostile));
+            RENAMED.clone_into(&mut namespace.metadata.name);
+            namespace.into()
+        });
+        Self::cluster_roles().into_iter().chain(renamed)
     }
 
     pub fn id(&self, name: Name) -> &ClusterId {
         &self.ids[name as usize]
     }
 
-    /// What lies in the provider's store at the start.
-    pub fn cluster_roles() -> [Object; 2] {
+    fn cluster_roles() -> [Object; 2] {
         [
             ("liqo-remote-controlplane", names::CONTROL_PLANE_ROLE),
             (
@@ -144,6 +218,17 @@ impl Cast {
     }
 }
 
+/// Whether this looks up the tenant namespaces of all peers.
+fn is_of_all_namespaces(interest: &Interest) -> bool {
+    let label = names::TENANT_NAMESPACE_LABEL;
+    matches!(interest, Interest::Labelled { label: it, .. } if *it == label)
+}
+
+/// The number of the consumer's key.
+pub const CONSUMER_KEY: u8 = 1;
+/// The name of a tenant namespace that a peer which offloads may have.
+const RENAMED: &str = "offloaded";
+
 /// The key of a number.
 pub fn key(number: u8) -> KeyPair {
     KeyPair::from_entropy(&Entropy::from_bytes([number; 32]))
@@ -153,70 +238,6 @@ pub fn authority(name: &str, number: u8) -> Authority {
     let (key, entropy) = (Arc::new(key(number)), Entropy::from_bytes([number; 32]));
     let now = instant(0);
     Authority::with_key(name, key, now, TEN_YEARS, &entropy).expect("the key signs")
-}
-
-/// What happened outside the stores during one call.
-#[derive(Default)]
-pub struct Witness {
-    /// The certificates that the signer has given before, and gives now.
-    pub ledger: Vec<Arc<Signed>>,
-    /// What was asked of the signer, whether it is new or not.
-    pub asked: Vec<Asked>,
-    /// The nonces that the consumer's key has signed.
-    pub signed_nonces: Vec<Vec<u8>>,
-}
-
-/// A question to the signer.
-#[derive(Debug, Clone)]
-pub struct Asked {
-    pub peer: ClusterId,
-    pub holder: Holder,
-    pub csr: [u8; 32],
-    pub subject: Subject,
-    pub key: PublicKey,
-    /// The certificate that was given for it, and whether it was signed now.
-    pub chain: CertificateChain,
-    pub is_new: bool,
-}
-
-impl Asked {
-    /// What Kubernetes' signer signs: a request of a control plane.
-    pub fn of_request(
-        request: &CertificateSigningRequest,
-        chain: CertificateChain,
-    ) -> Option<Self> {
-        let label = request
-            .metadata
-            .labels
-            .get(names::REMOTE_CLUSTER_ID_LABEL)?;
-        let peer: ClusterId = label.parse().ok()?;
-        let key = PublicKey::from_spki_der(&chain.leaf().spki_der, &Policy::strict()).ok()?;
-        Some(Self {
-            holder: Holder::ControlPlane,
-            csr: Sha256::digest(request.spec.request.as_slice()).into(),
-            subject: Subject::control_plane(&peer),
-            peer,
-            key,
-            chain,
-            is_new: true,
-        })
-    }
-}
-
-thread_local! {
-    static WITNESS: RefCell<Witness> = RefCell::default();
-}
-
-/// Runs a call of the library, with a ledger, and tells what it did besides.
-pub fn witness<T>(ledger: Vec<Arc<Signed>>, call: impl FnOnce() -> T) -> (T, Witness) {
-    WITNESS.with_borrow_mut(|witness| {
-        *witness = Witness {
-            ledger,
-            ..Witness::default()
-        };
-    });
-    let result = call();
-    (result, WITNESS.take())
 }
 
 /// The provider's signer. It answers the same request with the same certificate, as
@@ -255,7 +276,7 @@ impl Desk {
 
 impl CsrSigner for Desk {
     fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
-        WITNESS.with_borrow_mut(|witness| {
+        witness::note(|witness| {
             let name = hex(request.id.as_bytes());
             let mut known = witness.ledger.iter();
             let known = known.find(|signed| signed.request == name && !self.is_forgetful);
@@ -283,45 +304,5 @@ impl CsrSigner for Desk {
             });
             Ok(Answer::Ready(chain))
         })
-    }
-}
-
-/// The consumer's key. It tells which nonces it signs.
-struct Watched(KeyPair);
-
-/// The consumer's key in the hands of another consumer, which signs this nonce: a
-/// planted fault.
-pub fn signed_elsewhere(message: &Message) -> Vec<Vec<u8>> {
-    let keys = Arc::new(OneKey(Arc::new(Watched(key(1)))));
-    let consumer = Consumer::new(ConsumerConfig::new(message.to.clone()), keys);
-    let env = Env {
-        now: instant(0),
-        entropy: Entropy::from_bytes([7; 32]),
-    };
-    let view = View::of(&message.from, []);
-    let (step, seen) = witness(Vec::new(), || consumer.receive(&view, message.clone(), env));
-    step.expect("the other consumer takes its nonce");
-    seen.signed_nonces
-}
-
-impl SigningKey for Watched {
-    fn public_key(&self) -> &PublicKey {
-        self.0.public_key()
-    }
-
-    fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
-        if payload.purpose() == Purpose::Nonce {
-            let nonce = payload.bytes().to_vec();
-            WITNESS.with_borrow_mut(|witness| witness.signed_nonces.push(nonce));
-        }
-        self.0.sign(payload)
-    }
-
-    fn client_key(&self) -> ClientKey {
-        self.0.client_key()
-    }
-
-    fn verifies_its_signatures(&self) -> bool {
-        true
     }
 }

@@ -14,6 +14,8 @@ pub struct Configuration {
     /// Whether the honest consumer is there.
     pub has_consumer: bool,
     pub hostile: Hostile,
+    /// Whether the hostile consumer was let in before the start.
+    pub has_let_in: bool,
     /// Two replicas of the provider, on views that may be old.
     pub replicas: bool,
     /// Slices and renewals are carried between the clusters.
@@ -46,10 +48,13 @@ pub const HONEST: Configuration = Configuration {
         kubernetes_signer: false,
         has_provider_key: true,
         knows_provider: false,
-        forgetful_signer: false,
+        renames_namespace: false,
+        two_way: false,
+        fault: None,
     },
     has_consumer: true,
     hostile: Hostile::Nobody,
+    has_let_in: false,
     replicas: false,
     replicates: false,
     words: &[Call::Invite],
@@ -72,13 +77,15 @@ pub fn short() -> Vec<Configuration> {
     all().into_iter().filter(is_short).collect()
 }
 
-const SHORT: [&str; 8] = [
+const SHORT: [&str; 10] = [
     "honest-crashes",
     "honest-words",
     "honest-slices",
     "honest-consumer-ends",
     "hostile-consumer-beside",
     "hostile-provider",
+    "hostile-tenants",
+    "two-way",
     "replicas",
     "kubernetes-signer",
 ];
@@ -242,6 +249,20 @@ pub fn all() -> Vec<Configuration> {
             },
             ..HONEST
         },
+        FOREIGN_TENANTS,
+        TWO_WAY,
+        Configuration {
+            name: "two-way-long",
+            has_let_in: false,
+            words: &[Call::Invite, Call::End, Call::Unauthenticate],
+            left: Left {
+                words: 2,
+                deeds: 4,
+                crashes: 0,
+                plants: 0,
+            },
+            ..TWO_WAY
+        },
         Configuration {
             name: "replicas",
             replicas: true,
@@ -274,6 +295,57 @@ pub fn all() -> Vec<Configuration> {
         },
     ]
 }
+
+/// A peer writes Tenants into its tenant namespace, which has a name of its own.
+pub const FOREIGN_TENANTS: Configuration = Configuration {
+    name: "hostile-tenants",
+    setup: Setup {
+        renames_namespace: true,
+        ..HONEST.setup
+    },
+    hostile: Hostile::Consumer,
+    has_let_in: true,
+    writes: &[
+        WriteAtProvider::TenantOfOther { is_readable: true },
+        WriteAtProvider::TenantOfOther { is_readable: false },
+        WriteAtProvider::TenantElsewhere,
+        WriteAtProvider::TenantOfNobody,
+        WriteAtProvider::SliceOfOther,
+    ],
+    left: Left {
+        words: 1,
+        deeds: 2,
+        crashes: 1,
+        plants: 0,
+    },
+    ..HONEST
+};
+
+/// The hostile cluster is a consumer, and becomes a provider as well.
+pub const TWO_WAY: Configuration = Configuration {
+    name: "two-way",
+    setup: Setup {
+        two_way: true,
+        ..HONEST.setup
+    },
+    has_consumer: false,
+    hostile: Hostile::Both,
+    has_let_in: true,
+    words: &[
+        Call::SetCondition(2),
+        Call::End,
+        Call::Unauthenticate,
+        Call::RequestSlice,
+        Call::DeleteSlice,
+    ],
+    left: Left {
+        words: 1,
+        deeds: 3,
+        crashes: 0,
+        plants: 0,
+    },
+    ..HONEST
+};
 
 /// The words of both administrators, with the consumer's end.
 const ENDS_OF_CONSUMER: [Call; 4] = [

@@ -6,6 +6,8 @@ pub enum Hostile {
     Nobody,
     Consumer,
     Provider,
+    /// A consumer of the provider's cluster that is its provider as well.
+    Both,
 }
 
 impl Hostile {
@@ -14,11 +16,11 @@ impl Hostile {
     }
 
     pub fn is_consumer(self) -> bool {
-        self == Self::Consumer
+        matches!(self, Self::Consumer | Self::Both)
     }
 
     pub fn is_provider(self) -> bool {
-        self == Self::Provider
+        matches!(self, Self::Provider | Self::Both)
     }
 }
 
@@ -86,6 +88,16 @@ pub enum WriteAtProvider {
     UnreadableTenant,
     /// The Tenant names the second key.
     OtherKeyInTenant,
+    /// A Tenant of the honest consumer's name in the hostile consumer's own namespace.
+    TenantOfOther {
+        is_readable: bool,
+    },
+    /// A Tenant of the hostile consumer's name in a namespace of no peer.
+    TenantElsewhere,
+    /// A Tenant of a cluster that does not exist.
+    TenantOfNobody,
+    /// A slice that looks like the honest consumer's.
+    SliceOfOther,
 }
 
 /// A message of a hostile provider.
@@ -100,6 +112,8 @@ pub enum Forgery {
     /// The Identity that an honest provider would send.
     Identity,
     IdentityForOtherKey,
+    /// An Identity for the key that the cluster has towards all other providers.
+    IdentityForClusterKey,
     IdentityForOtherName,
     IdentityAtUnsafeUrl,
     IdentityThatHasEnded,
@@ -120,6 +134,20 @@ pub enum WriteAtConsumer {
     RenewForOtherKey,
     /// A slice that looks like the consumer's own.
     Slice,
+    /// The same, with a request that the consumer has signed once.
+    SliceAgain,
+    /// A kubeconfig that leads elsewhere; with Liqo's labels and owner, or without.
+    Kubeconfig {
+        is_owned: bool,
+    },
+    /// The consumer's nonce with another signature.
+    OtherSignature,
+    /// A nonce of another provider with the cluster's signature of it.
+    SignatureForOther,
+    /// The name of the provider's own key, in the tenant namespace.
+    KeyOfProvider,
+    /// The names of both sides' records, in the tenant namespace.
+    Records,
 }
 
 /// A planted fault.
@@ -147,4 +175,6 @@ pub enum Plant {
     ChangesEndpoint,
     /// A second Tenant of a peer lies in a namespace of no peer.
     MisplacesTenant,
+    /// The driver writes no kubeconfig anew.
+    KeepsKubeconfigs,
 }

@@ -12,4 +12,6 @@ pub struct End {
     pub store: u32,
     /// Whether both sides compute the same transcript, where both do.
     pub agree: Option<bool>,
+    /// Whether the kubeconfig of each stored Identity has the consumer's own key.
+    pub has_own_kubeconfigs: bool,
 }

@@ -1,7 +1,7 @@
 //! What can be told from a store without the library's own judgement.
 
 use liqo_auth::{
-    crypto::{CertificateChain, PublicKey, Subject},
+    crypto::{CertificateChain, ClientKey, KeyPair, PublicKey, SigningKey, Subject},
     model::{ClusterId, Kind, Object, ObjectRef, Resource, Secret, Tenant, names},
     policy::Policy,
 };
@@ -53,13 +53,12 @@ pub struct Claim {
 }
 
 impl PeerFacts {
-    pub fn of(store: &Store, peer: &ClusterId) -> Self {
-        let namespace = names::tenant_namespace(peer);
+    pub fn of(store: &Store, peer: &ClusterId, namespace: &str) -> Self {
         let secret = |namespace: &str, name: &str| {
             let object = store.get(&ObjectRef::new(Kind::Secret, namespace, name))?;
             Secret::from_object(object)
         };
-        let nonce = secret(&namespace, names::NONCE_SECRET)
+        let nonce = secret(namespace, names::NONCE_SECRET)
             .and_then(|secret| secret.get(names::NONCE))
             .filter(|text| !text.is_empty())
             .map(from_base64);
@@ -84,6 +83,9 @@ impl PeerFacts {
             });
         }
         for object in store.objects() {
+            if is_tenant_of_another(store, peer, object) {
+                continue;
+            }
             let labels = metadata(object).map(|metadata| &metadata.labels);
             let is_peers = labels.and_then(|labels| labels.get(names::REMOTE_CLUSTER_ID_LABEL))
                 == Some(&peer.to_string());
@@ -134,10 +136,32 @@ impl Claim {
     }
 }
 
+/// Whether this Tenant lies in the tenant namespace of another peer.
+fn is_tenant_of_another(store: &Store, peer: &ClusterId, object: &Object) -> bool {
+    let id = object.id();
+    let place = ObjectRef::new(Kind::Namespace, "", &id.namespace);
+    let owner = store.get(&place).and_then(metadata);
+    let owner = owner.and_then(|it| it.labels.get(names::REMOTE_CLUSTER_ID_LABEL));
+    id.kind == Kind::Tenant && owner.is_some_and(|owner| owner != peer.as_str())
+}
+
+/// Whether a kubeconfig has this private key.
+pub fn has_key(kubeconfig: &Secret, key: &KeyPair) -> bool {
+    let ClientKey::Pem(pem) = key.client_key() else {
+        return false;
+    };
+    let data = format!(
+        "client-key-data: {}",
+        crate::base64(pem.expose().as_bytes())
+    );
+    let text = kubeconfig.get(names::KUBECONFIG).unwrap_or_default();
+    String::from_utf8_lossy(text).contains(&data)
+}
+
 /// What a consumer may store of a provider: the kubeconfig and the Identity.
 /// Judged from the outside: a certificate for this consumer's key and name, that is
 /// valid at present, and a URL that may be connected to.
-pub fn is_sound(object: &Object, consumer: &ClusterId, key: &PublicKey, now: u8) -> bool {
+pub fn is_sound(object: &Object, consumer: &ClusterId, keys: &[PublicKey], now: u8) -> bool {
     let certificate_and_url = match object {
         Object::Secret(secret) if secret.metadata.name.starts_with("kubeconfig-") => {
             of_kubeconfig(secret)
@@ -161,7 +185,7 @@ pub fn is_sound(object: &Object, consumer: &ClusterId, key: &PublicKey, now: u8)
         false => Subject::control_plane(consumer),
     };
     leaf.subject_is(&subject)
-        && leaf.spki_der == key.spki_der()
+        && keys.iter().any(|key| leaf.spki_der == key.spki_der())
         && leaf.not_before <= now
         && now <= leaf.not_after
         && is_safe(&url)

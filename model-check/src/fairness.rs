@@ -92,7 +92,7 @@ impl Run<'_> {
     }
 
     fn call(&mut self, at: At, call: Call) -> Vec<Message> {
-        let store = match at.side {
+        let store = match self.world.cluster(at) {
             Side::Provider => &mut self.provider,
             Side::Consumer => &mut self.consumer,
         };
@@ -186,15 +186,26 @@ impl Run<'_> {
                 Name::Hostile
             },
         };
-        let codes = [(&provider, at_provider), (&consumer, at_consumer)]
-            .map(|(store, at)| calls::transcript(&world.cast, store, at));
+        let store_of = |at: At| match world.cluster(at) {
+            Side::Provider => &provider,
+            Side::Consumer => &consumer,
+        };
+        let codes =
+            [at_provider, at_consumer].map(|at| calls::transcript(&world.cast, store_of(at), at));
+        let phase = |at: At| calls::phase(&world.cast, store_of(at), at, self.instant);
+        let has_own_kubeconfig = |at: At| {
+            at.side == Side::Provider
+                || matches!(phase(at).0, "Refused" | "Ending")
+                || world.has_own_kubeconfig(store_of(at), at, self.instant)
+        };
         let [one, other] = codes;
         End {
             rounds,
             store: self.provider,
-            provider: calls::phase(&world.cast, &provider, at_provider, self.instant),
-            consumer: calls::phase(&world.cast, &consumer, at_consumer, self.instant),
+            provider: phase(at_provider),
+            consumer: phase(at_consumer),
             agree: one.zip(other).map(|(one, other)| one == other),
+            has_own_kubeconfigs: world.peerings().all(has_own_kubeconfig),
         }
     }
 }

@@ -7,14 +7,26 @@ use liqo_auth::machine::Holder;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    cast::{Asked, Cast, INSTANTS, LIFETIME, Name},
+    cast::{Cast, INSTANTS, LIFETIME, Name},
     facts::{Claim, PeerFacts},
+    witness::Asked,
 };
 
 /// What has happened, by peer of the provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Ghost {
     peers: [PeerGhost; 2],
+    pub consumer: ConsumerGhost,
+}
+
+/// What has happened with the consumers' keys.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct ConsumerGhost {
+    /// The cluster's key has signed a nonce of the hostile provider, or was in its kubeconfig,
+    /// before this provider was a consumer as well.
+    pub began_with_cluster_key: bool,
+    /// The administrator has requested the slice.
+    pub has_requested_slice: bool,
 }
 
 /// What has happened with one peer.
@@ -44,7 +56,9 @@ pub enum Rule {
     NoRightsAfterEnd,
     ConditionByAdministrator,
     SignsOwnNonces,
+    SignsOwnRequests,
     StoresVerified,
+    KeepsClusterKey,
 }
 
 /// The invariants that were broken on the way: a bit for each [`Rule`].

@@ -17,6 +17,8 @@ mod properties;
 mod state;
 mod store;
 mod transitions;
+mod two_way;
+mod witness;
 mod world;
 
 use std::time::{Duration, Instant};

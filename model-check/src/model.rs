@@ -7,7 +7,7 @@ use stateright::{Model, Property};
 
 use crate::{
     calls::{self, At, Call},
-    cast::{Cast, INSTANTS, Name},
+    cast::{INSTANTS, Name},
     ghost::Ghost,
     hostile, planted, properties,
     state::{Action, State},
@@ -21,8 +21,8 @@ impl Model for World {
 
     fn init_states(&self) -> Vec<State> {
         let configuration = &self.configuration;
-        vec![State {
-            provider: self.keep(Store::of(Cast::cluster_roles())),
+        let start = State {
+            provider: self.keep(Store::of(self.cast.at_provider())),
             consumer: self.keep(Store::default()),
             air: self.keep_air(BTreeSet::new()),
             ghost: self.keep_ghost(Ghost::default()),
@@ -30,6 +30,13 @@ impl Model for World {
             left: configuration.left,
             replicas: [None; 2],
             broken: 0,
+        };
+        vec![match configuration.has_let_in {
+            true => State {
+                left: start.left,
+                ..hostile::let_in(self, &start)
+            },
+            false => start,
         }]
     }
 
@@ -120,7 +127,7 @@ impl Model for World {
     fn format_step(&self, state: &State, action: Action) -> Option<String> {
         let of = match action {
             Action::Make { at, call, .. } => {
-                let store = self.side(state, at.side);
+                let store = self.stored_at(state, at);
                 let outcome = self.outcome(store, at, call, state.instant, 0);
                 let error = outcome.error.as_ref().map_or("", |error| error.code());
                 format!(" of {} {error}", outcome.effects.len())
@@ -160,7 +167,7 @@ impl World {
     }
 
     fn actions_at(&self, state: &State, at: At, actions: &mut Vec<Action>) {
-        let store = self.side(state, at.side);
+        let store = self.stored_at(state, at);
         for call in self.calls(state, at) {
             if self.configuration.replicas && at.side == Side::Provider {
                 // Idle replicas are alike: the first one looks.

@@ -8,14 +8,15 @@ use liqo_auth::{
 
 use crate::{
     calls::{At, Call, Outcome},
-    cast::{Asked, LIFETIME, Name, Setup, instant, key},
-    configurations::{Configuration, HONEST, Left},
+    cast::{Fault, LIFETIME, Name, Setup, instant, key},
+    configurations::{Configuration, FOREIGN_TENANTS, HONEST, Left, TWO_WAY},
     deeds::{Forgery, Hostile, Plant},
     ghost::Rule,
     hostile,
     judgement::Made,
     properties,
     state::State,
+    witness::{Asked, Witness},
     world::World,
 };
 
@@ -40,7 +41,7 @@ pub fn all() -> Vec<(Configuration, &'static str)> {
     let forgetful = Configuration {
         name: "planted: the signer signs a request again",
         setup: Setup {
-            forgetful_signer: true,
+            fault: Some(Fault::ForgetfulSigner),
             ..HONEST.setup
         },
         ..HONEST
@@ -147,7 +148,51 @@ pub fn all() -> Vec<(Configuration, &'static str)> {
         ),
         (without_key, properties::TRANSCRIPT),
         (beside, properties::OTHERS),
+        (
+            Configuration {
+                name: "planted: the driver looks up no namespaces of other peers",
+                setup: Setup {
+                    fault: Some(Fault::ForgetsNamespaces),
+                    ..FOREIGN_TENANTS.setup
+                },
+                ..FOREIGN_TENANTS
+            },
+            properties::OTHERS,
+        ),
+        (
+            two_way(
+                "planted: the driver does not show that a provider is a consumer",
+                Fault::ForgetsConsumers,
+            ),
+            name(Rule::KeepsClusterKey),
+        ),
+        (
+            two_way(
+                "planted: slices made by anyone are signed",
+                Fault::SignsAnySlice,
+            ),
+            name(Rule::SignsOwnRequests),
+        ),
+        (
+            Configuration {
+                name: "planted: the driver keeps what is in the place of a kubeconfig",
+                plant: Some(Plant::KeepsKubeconfigs),
+                ..TWO_WAY
+            },
+            properties::KUBECONFIG,
+        ),
     ]
+}
+
+fn two_way(name: &'static str, fault: Fault) -> Configuration {
+    Configuration {
+        name,
+        setup: Setup {
+            fault: Some(fault),
+            ..TWO_WAY.setup
+        },
+        ..TWO_WAY
+    }
 }
 
 /// What a planted fault does at once. Other faults show in how effects are carried
@@ -175,7 +220,7 @@ pub fn happen(world: &World, state: &State, plant: Plant) -> Option<State> {
                 ..message
             };
             let mut outcome = empty();
-            outcome.witness.signed_nonces = crate::cast::signed_elsewhere(&message);
+            outcome.witness.signed_nonces = crate::witness::signed_elsewhere(&message);
             Some(judged(world, state, *state, &outcome))
         }
         Plant::StoresUnverified => {
@@ -202,7 +247,8 @@ pub fn happen(world: &World, state: &State, plant: Plant) -> Option<State> {
         Plant::IgnoresVersions
         | Plant::KeepsRights
         | Plant::LosesIdentities
-        | Plant::ChangesEndpoint => None,
+        | Plant::ChangesEndpoint
+        | Plant::KeepsKubeconfigs => None,
     }
 }
 
@@ -255,6 +301,7 @@ fn sign_unproven(world: &World, state: &State) -> State {
     let made = Made {
         outcome: &outcome,
         word: None,
+        requests_slice: false,
         asks: true,
         may_be_stale: false,
     };
@@ -267,7 +314,7 @@ fn judged(world: &World, before: &State, mut next: State, outcome: &Outcome) -> 
         side: Side::Consumer,
         peer: Name::Hostile,
     };
-    next.broken |= world.judge_consumer(&next, before, at, outcome);
+    world.judge_consumer(&mut next, before, at, false, outcome);
     next
 }
 
@@ -275,7 +322,7 @@ fn empty() -> Outcome {
     Outcome {
         effects: Vec::new(),
         messages: Vec::new(),
-        witness: crate::cast::Witness::default(),
+        witness: Witness::default(),
         is_random: false,
         error: None,
     }

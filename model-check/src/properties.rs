@@ -14,11 +14,12 @@ use crate::{
 
 pub const LIVENESS: &str = "a fair run ends in Authenticated, Refused or Ended";
 pub const TRANSCRIPT: &str = "both sides of a finished exchange agree on the transcript";
+pub const KUBECONFIG: &str = "the kubeconfig of an Identity has the consumer's own key";
 pub const OTHERS: &str = "a hostile peer holds up nobody else";
 pub const AT_REST: &str = "no rights are left after an end or a drain";
 
 /// The names of the invariants of transitions.
-pub const RULES: [(Rule, &str); 8] = [
+pub const RULES: [(Rule, &str); 10] = [
     (
         Rule::ProvenKeyAndSubject,
         "a certificate only for a proven key and the one subject",
@@ -48,6 +49,14 @@ pub const RULES: [(Rule, &str); 8] = [
         Rule::StoresVerified,
         "a consumer stores only what it verified",
     ),
+    (
+        Rule::SignsOwnRequests,
+        "a consumer signs only requests of its own",
+    ),
+    (
+        Rule::KeepsClusterKey,
+        "a provider that is a consumer as well reads no key but its own",
+    ),
 ];
 
 pub fn all() -> Vec<Property<World>> {
@@ -63,9 +72,12 @@ pub fn all() -> Vec<Property<World>> {
         holds(|_, state| keeps(state, 5), 5),
         holds(|_, state| keeps(state, 6), 6),
         holds(|_, state| keeps(state, 7), 7),
+        holds(|_, state| keeps(state, 8), 8),
+        holds(|_, state| keeps(state, 9), 9),
         Property::always(AT_REST, no_rights_at_rest),
         Property::always(LIVENESS, ends),
         Property::always(TRANSCRIPT, agrees),
+        Property::always(KUBECONFIG, has_own_kubeconfigs),
         Property::always(OTHERS, holds_up_nobody),
     ]
 }
@@ -145,7 +157,14 @@ fn ends(world: &World, state: &State) -> bool {
 fn agrees(world: &World, state: &State) -> bool {
     let end = world.fair_end(state);
     let both = (end.provider.0, end.consumer.0) == ("Authenticated", "Authenticated");
-    !both || end.agree == Some(true)
+    // Without an honest consumer, the two sides belong to two peerings.
+    !both || !world.configuration.has_consumer || end.agree == Some(true)
+}
+
+/// After a fair run, the kubeconfig of each stored Identity has a certificate for the consumer
+/// and the consumer's own key, whatever a provider has written in its place.
+fn has_own_kubeconfigs(world: &World, state: &State) -> bool {
+    world.fair_end(state).has_own_kubeconfigs
 }
 
 /// With a hostile cluster beside it, an honest peering comes as far as without.
@@ -166,7 +185,7 @@ pub fn describe(world: &World, state: &State) -> String {
     let phases: Vec<String> = world
         .peerings()
         .map(|at: At| {
-            let store = world.store(world.side(state, at.side));
+            let store = world.store(world.stored_at(state, at));
             let (phase, code) = crate::calls::phase(&world.cast, &store, at, state.instant);
             format!(
                 "{:?} of {:?}: {phase} {}",

@@ -10,22 +10,23 @@ use liqo_auth::{
 
 use crate::{
     calls::{self, At, Call},
-    cast::{Asked, Name, instant},
+    cast::{Name, instant},
     ghost::Word,
     judgement::Made,
     state::{Held, State},
     store::{Signed, Store},
+    witness::Asked,
     world::World,
 };
 
 impl World {
     pub fn make(&self, state: &State, at: At, call: Call, effects: u8) -> State {
-        let store = self.side(state, at.side);
+        let store = self.stored_at(state, at);
         let outcome = self.outcome(store, at, call, state.instant, 0);
         let is_whole = usize::from(effects) == outcome.effects.len() && outcome.error.is_none();
         let after = self.after(store, at, call, state.instant, effects);
         let mut next = *state;
-        match at.side {
+        match self.cluster(at) {
             Side::Provider => next.provider = after,
             Side::Consumer => next.consumer = after,
         }
@@ -43,6 +44,7 @@ impl World {
             &Made {
                 outcome: &outcome,
                 word: word.map(|word| (word, is_whole)),
+                requests_slice: call == Call::RequestSlice,
                 asks: true,
                 may_be_stale: false,
             },
@@ -76,6 +78,7 @@ impl World {
             &Made {
                 outcome: &outcome,
                 word: word.map(|word| (word, is_whole)),
+                requests_slice: false,
                 asks: false,
                 may_be_stale: true,
             },
@@ -105,6 +108,7 @@ impl World {
             &Made {
                 outcome: &outcome,
                 word: None,
+                requests_slice: false,
                 asks: true,
                 may_be_stale: true,
             },
@@ -156,6 +160,7 @@ impl World {
                 &Made {
                     outcome: &outcome,
                     word: None,
+                    requests_slice: false,
                     asks: true,
                     may_be_stale: self.configuration.replicas,
                 },

@@ -3,8 +3,9 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use liqo_auth::{
-    machine::{Effect, Message, Side},
-    model::Kind,
+    Machine,
+    machine::{Effect, Message, MessageBody, Side},
+    model::{ClusterId, Kind},
 };
 
 use crate::{
@@ -95,7 +96,12 @@ impl World {
 
     pub fn facts(&self, store: u32, peer: Name) -> Arc<PeerFacts> {
         self.facts.of((store, peer), || {
-            Arc::new(PeerFacts::of(&self.store(store), self.cast.id(peer)))
+            let namespace = self.cast.namespace(peer);
+            Arc::new(PeerFacts::of(
+                &self.store(store),
+                self.cast.id(peer),
+                &namespace,
+            ))
         })
     }
 
@@ -134,7 +140,13 @@ impl World {
             effect.id().kind,
             Kind::RoleBinding | Kind::ClusterRoleBinding
         );
+        let is_kubeconfig = effect.id().name.starts_with("kubeconfig-");
         match (planted, effect) {
+            (Some(Plant::KeepsKubeconfigs), Effect::Patch { .. } | Effect::Replace { .. })
+                if is_kubeconfig =>
+            {
+                true
+            }
             (Some(Plant::KeepsRights), Effect::Delete { .. }) if is_right => true,
             (Some(Plant::IgnoresVersions), Effect::Create(object)) => {
                 store.put(object.clone());
@@ -143,6 +155,28 @@ impl World {
             (Some(Plant::IgnoresVersions), effect) => store.apply_unversioned(effect),
             _ => store.apply(effect),
         }
+    }
+
+    /// The cluster that a peering belongs to: by the side that the cluster has in the honest
+    /// peering.
+    pub fn cluster(&self, at: At) -> Side {
+        match self.cast.two_way {
+            Some(_) if at.is_of_a_consumer_as_well() => Side::Provider,
+            _ => at.side,
+        }
+    }
+
+    /// The ID of that cluster.
+    pub fn own_id(&self, at: At) -> &ClusterId {
+        match at.side {
+            Side::Provider => self.cast.id(Name::Provider),
+            Side::Consumer => self.cast.consumer_of(at.peer).cluster_id(),
+        }
+    }
+
+    /// The store of that cluster.
+    pub fn stored_at(&self, state: &State, at: At) -> u32 {
+        self.side(state, self.cluster(at))
     }
 
     pub fn side(&self, state: &State, side: Side) -> u32 {
@@ -189,7 +223,12 @@ impl World {
             .into_iter()
             .find(|name| *self.cast.id(*name) == message.from)?;
         let side = match &message.to {
-            to if to == self.cast.id(Name::Provider) => Side::Provider,
+            to if to == self.cast.id(Name::Provider) => match message.body {
+                MessageBody::Tenant(_) => Side::Provider,
+                // The provider's cluster has another side in a two-way peering alone.
+                _ if self.cast.two_way.is_none() => Side::Provider,
+                _ => Side::Consumer,
+            },
             to if to == self.cast.id(Name::Consumer) => Side::Consumer,
             _ => return None,
         };

@@ -6,16 +6,16 @@ use liqo_auth::{
     Consumer, Env, Machine, View,
     consumer::ConsumerConfig,
     crypto::{Csr, Entropy, KeyPair, OneKey, SigningKey, Subject},
-    machine::{Message, MessageBody},
+    machine::{Message, MessageBody, Side},
     model::{
         Bytes, ClusterId, Kind, Metadata, Object, ObjectRef, Renew, RenewSpec, Resource,
-        ResourceSlice, ResourceSliceSpec, Tenant, TenantCondition, names,
+        ResourceSlice, ResourceSliceSpec, Tenant, TenantCondition, TenantSpec, names,
     },
 };
 
 use super::{FINALIZER, delete, metadata, put, secret, send};
 use crate::{
-    calls::SLICE,
+    calls::{At, Call, SLICE},
     cast::{Name, instant, key},
     deeds::{Answer, Deed, WriteAtProvider},
     state::State,
@@ -99,9 +99,10 @@ pub fn answer(world: &World, state: &State, nonce: u32, how: Answer) -> Option<S
 
 pub fn write(world: &World, store: &mut Store, write: WriteAtProvider) -> Option<()> {
     let peer = world.cast.id(Name::Hostile);
-    let namespace = names::tenant_namespace(peer);
+    let namespace = world.cast.namespace(Name::Hostile);
     let id = |kind, name: &str| ObjectRef::new(kind, namespace.as_str(), name);
     let slice_id = id(Kind::ResourceSlice, SLICE);
+    let own_tenant = id(Kind::Tenant, peer.as_str());
     let kept = |stays: bool, metadata: &mut Metadata| {
         if stays {
             metadata.finalizers.push(FINALIZER.to_owned());
@@ -114,12 +115,17 @@ pub fn write(world: &World, store: &mut Store, write: WriteAtProvider) -> Option
                 return None;
             };
             let text = nonce.as_str().as_bytes();
-            let mut planted = secret(peer, names::NONCE_SECRET, &[(names::NONCE, text)]);
+            let mut planted = secret(
+                peer,
+                &namespace,
+                names::NONCE_SECRET,
+                &[(names::NONCE, text)],
+            );
             kept(stays, &mut planted.metadata);
             put(store, planted.into())
         }
         WriteAtProvider::EmptyNonce { stays } => {
-            let mut planted = secret(peer, names::NONCE_SECRET, &[]);
+            let mut planted = secret(peer, &namespace, names::NONCE_SECRET, &[]);
             kept(stays, &mut planted.metadata);
             put(store, planted.into())
         }
@@ -129,7 +135,7 @@ pub fn write(world: &World, store: &mut Store, write: WriteAtProvider) -> Option
         }
         WriteAtProvider::SpoilCertificate => {
             let data: &[(&str, &[u8])] = &[(names::CERTIFICATE, b"another")];
-            let planted = secret(peer, names::ISSUED_CERTIFICATE_SECRET, data);
+            let planted = secret(peer, &namespace, names::ISSUED_CERTIFICATE_SECRET, data);
             put(store, planted.into())
         }
         WriteAtProvider::Slice {
@@ -152,19 +158,86 @@ pub fn write(world: &World, store: &mut Store, write: WriteAtProvider) -> Option
         }
         WriteAtProvider::DeleteSlice => delete(store, &slice_id),
         WriteAtProvider::Renew => put(store, renew(world, peer).into()),
-        WriteAtProvider::ActiveTenant => edit_tenant(store, peer, |tenant| {
+        WriteAtProvider::ActiveTenant => edit_tenant(store, &own_tenant, |tenant| {
             tenant.spec.tenant_condition = Some(TenantCondition::Active);
         }),
-        WriteAtProvider::OtherKeyInTenant => edit_tenant(store, peer, |tenant| {
+        WriteAtProvider::OtherKeyInTenant => edit_tenant(store, &own_tenant, |tenant| {
             tenant.spec.public_key = key(KEYS[1]).public_key().to_tenant_field().into();
             tenant.spec.csr = request(&Subject::control_plane(peer), 1);
         }),
         WriteAtProvider::UnreadableTenant => {
-            let tenant = stored_tenant(store, peer)?;
+            let tenant = stored_tenant(store, &own_tenant)?;
             let mut value = Object::from(tenant).to_value();
             value["spec"]["csr"] = "QR==".into();
             put(store, Object::from_value(value))
         }
+        WriteAtProvider::TenantOfOther { is_readable } => {
+            let other = world.cast.id(Name::Consumer);
+            let mut value = Object::from(tenant(other, &namespace)).to_value();
+            if !is_readable {
+                value["spec"] = 7.into();
+            }
+            put(store, Object::from_value(value))
+        }
+        WriteAtProvider::TenantElsewhere => put(store, tenant(peer, "default").into()),
+        WriteAtProvider::TenantOfNobody => {
+            let nobody: ClusterId = "cl-nobody".parse().ok()?;
+            put(store, tenant(&nobody, &namespace).into())
+        }
+        WriteAtProvider::SliceOfOther => {
+            let (provider, other) = (world.cast.id(Name::Provider), world.cast.id(Name::Consumer));
+            let mut planted = slice(world, other, 0);
+            planted.metadata = metadata(&namespace, SLICE, &labels(provider, other));
+            put(store, planted.into())
+        }
+    }
+}
+
+/// The administrator invites the hostile consumer, which answers honestly, and everything
+/// is carried out.
+pub fn let_in(world: &World, state: &State) -> State {
+    let at = At {
+        side: Side::Provider,
+        peer: Name::Hostile,
+    };
+    let whole = |state: &State, call| {
+        let outcome = world.outcome(state.provider, at, call, state.instant, 0);
+        let all = u8::try_from(outcome.effects.len()).expect("a step has few effects");
+        world.make(state, at, call, all)
+    };
+    let sent = |state: &State, is_wanted: fn(&MessageBody) -> bool| {
+        let air = world.air(state.air);
+        let mut sent = air.iter().copied();
+        sent.find(|number| is_wanted(&world.message(*number).body))
+    };
+    let mut state = whole(state, Call::Invite);
+    let nonce = sent(&state, |body| matches!(body, MessageBody::Nonce(_)));
+    let nonce = nonce.expect("the provider sends a nonce");
+    state = answer(world, &state, nonce, Answer::Honestly).expect("the nonce is answered");
+    let tenant = sent(&state, |body| matches!(body, MessageBody::Tenant(_)));
+    state = whole(&state, Call::Receive(tenant.expect("it was answered")));
+    loop {
+        let next = whole(&state, Call::Reconcile);
+        if next.provider == state.provider {
+            return next;
+        }
+        state = next;
+    }
+}
+
+/// A Tenant as a hostile consumer makes it for any name. Its key signs no nonce.
+fn tenant(name: &ClusterId, namespace: &str) -> Tenant {
+    let labels = [(names::REMOTE_CLUSTER_ID_LABEL, name.as_str())];
+    Tenant {
+        metadata: metadata(namespace, name.as_str(), &labels),
+        spec: TenantSpec {
+            cluster_id: name.to_string(),
+            public_key: own_key(0).public_key().to_tenant_field().into(),
+            csr: request(&Subject::control_plane(name), 0),
+            signature: vec![7; 64].into(),
+            ..TenantSpec::default()
+        },
+        ..Tenant::default()
     }
 }
 
@@ -189,7 +262,11 @@ fn tenant_of(nonce: &Message, hostile: &ClusterId, number: usize) -> Option<Tena
 fn slice(world: &World, peer: &ClusterId, number: usize) -> ResourceSlice {
     let provider = world.cast.id(Name::Provider);
     ResourceSlice {
-        metadata: metadata(peer, SLICE, &labels(provider, peer)),
+        metadata: metadata(
+            &world.cast.namespace(Name::Hostile),
+            SLICE,
+            &labels(provider, peer),
+        ),
         spec: ResourceSliceSpec {
             consumer_cluster_id: Some(peer.to_string()),
             provider_cluster_id: Some(provider.to_string()),
@@ -205,7 +282,11 @@ fn renew(world: &World, peer: &ClusterId) -> Renew {
     let provider = world.cast.id(Name::Provider);
     let name = names::identity_name(provider);
     Renew {
-        metadata: metadata(peer, &name, &labels(provider, peer)),
+        metadata: metadata(
+            &world.cast.namespace(Name::Hostile),
+            &name,
+            &labels(provider, peer),
+        ),
         spec: RenewSpec {
             consumer_cluster_id: peer.to_string(),
             public_key: key(KEYS[1]).public_key().to_tenant_field().into(),
@@ -226,16 +307,14 @@ fn labels<'a>(provider: &'a ClusterId, peer: &'a ClusterId) -> [(&'a str, &'a st
     ]
 }
 
-fn edit_tenant(store: &mut Store, peer: &ClusterId, edit: impl FnOnce(&mut Tenant)) -> Option<()> {
-    let mut tenant = stored_tenant(store, peer)?;
+fn edit_tenant(store: &mut Store, id: &ObjectRef, edit: impl FnOnce(&mut Tenant)) -> Option<()> {
+    let mut tenant = stored_tenant(store, id)?;
     edit(&mut tenant);
     put(store, tenant.into())
 }
 
-fn stored_tenant(store: &Store, peer: &ClusterId) -> Option<Tenant> {
-    let namespace = names::tenant_namespace(peer);
-    let id = ObjectRef::new(Kind::Tenant, namespace, peer.as_str());
-    Tenant::from_object(store.get(&id)?).cloned()
+fn stored_tenant(store: &Store, id: &ObjectRef) -> Option<Tenant> {
+    Tenant::from_object(store.get(id)?).cloned()
 }
 
 fn request(subject: &Subject, number: usize) -> Bytes {

@@ -6,7 +6,7 @@ mod provider;
 
 use liqo_auth::{
     crypto::Nonce,
-    machine::Message,
+    machine::{Message, Side},
     model::{ClusterId, Metadata, Object, ObjectRef, Secret, names},
     policy::Policy,
 };
@@ -25,7 +25,17 @@ pub fn possible(world: &World, state: &State) -> Vec<Deed> {
         Hostile::Nobody => Vec::new(),
         Hostile::Consumer => consumer::possible(world, state),
         Hostile::Provider => provider::possible(world, state),
+        Hostile::Both => {
+            let mut deeds = consumer::possible(world, state);
+            deeds.extend(provider::possible(world, state));
+            deeds
+        }
     }
+}
+
+/// The state in which the hostile consumer is let in, and everything is carried out.
+pub fn let_in(world: &World, state: &State) -> State {
+    consumer::let_in(world, state)
 }
 
 /// The state after a deed; none if it changes nothing.
@@ -50,12 +60,16 @@ pub fn done(world: &World, state: &State, deed: Deed) -> Option<State> {
             Some(send(world, state, &relayed))
         }
         Deed::WriteAtConsumer(write) => {
-            let mut store = (*world.store(state.consumer)).clone();
+            let stored = world.stored_at(state, provider::AT);
+            let mut store = (*world.store(stored)).clone();
             provider::write(world, &mut store, write)?;
-            Some(State {
-                consumer: world.keep(store),
-                ..*state
-            })
+            let store = world.keep(store);
+            let mut next = *state;
+            match world.cluster(provider::AT) {
+                Side::Provider => next.provider = store,
+                Side::Consumer => next.consumer = store,
+            }
+            Some(next)
         }
     }
 }
@@ -116,13 +130,13 @@ fn put(store: &mut Store, object: Object) -> Option<()> {
 }
 
 /// A Secret in a peer's tenant namespace, labelled as its owner's.
-fn secret(peer: &ClusterId, name: &str, data: &[(&str, &[u8])]) -> Secret {
+fn secret(peer: &ClusterId, namespace: &str, name: &str, data: &[(&str, &[u8])]) -> Secret {
     let data = data
         .iter()
         .map(|(key, value)| ((*key).to_owned(), value.to_vec().into()));
     Secret {
         metadata: metadata(
-            peer,
+            namespace,
             name,
             &[(names::REMOTE_CLUSTER_ID_LABEL, peer.as_str())],
         ),
@@ -131,10 +145,10 @@ fn secret(peer: &ClusterId, name: &str, data: &[(&str, &[u8])]) -> Secret {
     }
 }
 
-fn metadata(peer: &ClusterId, name: &str, labels: &[(&str, &str)]) -> Metadata {
+fn metadata(namespace: &str, name: &str, labels: &[(&str, &str)]) -> Metadata {
     Metadata {
         name: name.to_owned(),
-        namespace: names::tenant_namespace(peer),
+        namespace: namespace.to_owned(),
         labels: labels.iter().copied().collect(),
         ..Metadata::default()
     }

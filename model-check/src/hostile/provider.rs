@@ -5,20 +5,22 @@ use core::time::Duration;
 
 use liqo_auth::{
     crypto::{Authority, CertificateChain, Csr, Entropy, RecordKey, StructuredNonce, Subject},
-    machine::{Message, MessageBody},
+    machine::{Message, MessageBody, Side},
     model::{
-        AuthParams, ClusterId, Identity, IdentitySpec, IdentityType, Kind, ObjectRef, Renew,
-        RenewSpec, RenewStatus, ResourceSlice, names,
+        AuthParams, ClusterId, Identity, IdentitySpec, IdentityType, Kind, ObjectRef,
+        OwnerReference, Renew, RenewSpec, RenewStatus, Resource, ResourceSlice, ResourceSliceSpec,
+        Secret, names,
     },
 };
 
 use super::{delete, metadata, put, secret};
 use crate::{
-    calls::SLICE,
-    cast::{Name, authority, instant, key},
-    deeds::{Deed, Forgery, WriteAtConsumer},
+    calls::{At, SLICE},
+    cast::{CONSUMER_KEY, Name, authority, instant, key},
+    deeds::{Deed, Forgery, Hostile, WriteAtConsumer},
     state::State,
     store::Store,
+    two_way::{CLUSTER_KEY, OWN_KEY, own_key_name},
     world::World,
 };
 
@@ -37,6 +39,12 @@ const MESSAGES: [Forgery; 12] = [
     Forgery::IdentityOfProvider,
 ];
 
+/// The peering of the consumer with a hostile provider.
+pub const AT: At = At {
+    side: Side::Consumer,
+    peer: Name::Hostile,
+};
+
 const WRITES: [WriteAtConsumer; 5] = [
     WriteAtConsumer::NonceForOther,
     WriteAtConsumer::DeleteSignedNonce,
@@ -45,7 +53,38 @@ const WRITES: [WriteAtConsumer; 5] = [
     WriteAtConsumer::Slice,
 ];
 
+/// What a provider may send that is a consumer as well. Its other messages are those of any
+/// provider.
+const MESSAGES_OF_BOTH: [Forgery; 3] = [
+    Forgery::OwnNonce(0),
+    Forgery::Identity,
+    Forgery::IdentityForClusterKey,
+];
+
+/// What a provider may write that is a consumer as well.
+const WRITES_OF_BOTH: [WriteAtConsumer; 12] = [
+    WriteAtConsumer::NonceForOther,
+    WriteAtConsumer::DeleteSignedNonce,
+    WriteAtConsumer::DeleteKubeconfig,
+    WriteAtConsumer::RenewForOtherKey,
+    WriteAtConsumer::Slice,
+    WriteAtConsumer::SliceAgain,
+    WriteAtConsumer::Kubeconfig { is_owned: true },
+    WriteAtConsumer::Kubeconfig { is_owned: false },
+    WriteAtConsumer::OtherSignature,
+    WriteAtConsumer::SignatureForOther,
+    WriteAtConsumer::KeyOfProvider,
+    WriteAtConsumer::Records,
+];
+
 pub fn possible(world: &World, state: &State) -> Vec<Deed> {
+    if world.configuration.hostile == Hostile::Both {
+        // It may write in the tenant namespace by its rights as a consumer.
+        let may_write = world.has_rights(state, Name::Hostile);
+        let writes = WRITES_OF_BOTH.into_iter().filter(|_| may_write);
+        let messages = MESSAGES_OF_BOTH.map(Deed::Send).into_iter();
+        return messages.chain(writes.map(Deed::WriteAtConsumer)).collect();
+    }
     let air = world.air(state.air);
     let hostile = world.cast.id(Name::Hostile);
     let relayed = air.iter().copied().filter(|number| {
@@ -61,7 +100,8 @@ pub fn possible(world: &World, state: &State) -> Vec<Deed> {
 }
 
 pub fn forge(world: &World, forgery: Forgery) -> Message {
-    let [provider, consumer, hostile] = &world.cast.ids;
+    let [provider, _, hostile] = &world.cast.ids;
+    let consumer = world.own_id(AT);
     let from = match forgery {
         Forgery::NonceOfProvider | Forgery::IdentityOfProvider => provider,
         _ => hostile,
@@ -70,14 +110,16 @@ pub fn forge(world: &World, forgery: Forgery) -> Message {
         Forgery::OwnNonce(number) => nonce(hostile, consumer, number),
         Forgery::NonceForOther => nonce(hostile, provider, 0),
         Forgery::NonceOfProvider => nonce(provider, consumer, 0),
-        _ => MessageBody::from(identity(from, consumer, forgery)),
+        _ => MessageBody::from(identity(world, from, forgery)),
     };
     Message::new(from, consumer, body)
 }
 
 pub fn write(world: &World, store: &mut Store, write: WriteAtConsumer) -> Option<()> {
-    let [provider, consumer, hostile] = &world.cast.ids;
+    let [provider, _, hostile] = &world.cast.ids;
+    let consumer = world.own_id(AT);
     let namespace = names::tenant_namespace(hostile);
+    let secret = |name: &str, data: &[(&str, &[u8])]| secret(hostile, &namespace, name, data);
     let id = |name: &str| ObjectRef::new(Kind::Secret, namespace.as_str(), name);
     let identity_name = names::identity_name(hostile);
     match write {
@@ -86,7 +128,7 @@ pub fn write(world: &World, store: &mut Store, write: WriteAtConsumer) -> Option
                 return None;
             };
             let text = nonce.as_str().as_bytes();
-            let planted = secret(hostile, names::SIGNED_NONCE_SECRET, &[(names::NONCE, text)]);
+            let planted = secret(names::SIGNED_NONCE_SECRET, &[(names::NONCE, text)]);
             put(store, planted.into())
         }
         WriteAtConsumer::DeleteSignedNonce => delete(store, &id(names::SIGNED_NONCE_SECRET)),
@@ -94,10 +136,10 @@ pub fn write(world: &World, store: &mut Store, write: WriteAtConsumer) -> Option
             delete(store, &id(&names::kubeconfig_secret(&identity_name)))
         }
         WriteAtConsumer::RenewForOtherKey => {
-            let forged = identity(hostile, consumer, Forgery::IdentityForOtherKey);
+            let forged = identity(world, hostile, Forgery::IdentityForOtherKey);
             let labels = own_labels(hostile);
             let renew = Renew {
-                metadata: metadata(hostile, &identity_name, &labels),
+                metadata: metadata(&namespace, &identity_name, &labels),
                 spec: RenewSpec::default(),
                 status: RenewStatus {
                     auth_params: Some(forged.spec.auth_params),
@@ -108,11 +150,77 @@ pub fn write(world: &World, store: &mut Store, write: WriteAtConsumer) -> Option
         }
         WriteAtConsumer::Slice => {
             let slice = ResourceSlice {
-                metadata: metadata(hostile, SLICE, &own_labels(hostile)),
+                metadata: metadata(&namespace, SLICE, &own_labels(hostile)),
                 ..ResourceSlice::default()
             };
             put(store, slice.into())
         }
+        WriteAtConsumer::SliceAgain => {
+            let subject = Subject::resource_slice(SLICE, consumer);
+            let csr = Csr::make(&subject, &key(own_key(world))).expect("the key signs");
+            let csr = csr.at_once().expect("it answers");
+            let slice = ResourceSlice {
+                metadata: metadata(&namespace, SLICE, &own_labels(hostile)),
+                spec: ResourceSliceSpec {
+                    consumer_cluster_id: Some(consumer.to_string()),
+                    provider_cluster_id: Some(hostile.to_string()),
+                    class: names::DEFAULT_RESOURCE_SLICE_CLASS.to_owned(),
+                    csr: csr.pem().into(),
+                    ..ResourceSliceSpec::default()
+                },
+                ..ResourceSlice::default()
+            };
+            put(store, slice.into())
+        }
+        WriteAtConsumer::Kubeconfig { is_owned } => {
+            let text: &[u8] = b"users: [{user: {exec: {command: /bin/false}}}]";
+            let name = names::kubeconfig_secret(&identity_name);
+            let mut planted = secret(&name, &[(names::KUBECONFIG, text)]);
+            let identity = ObjectRef::new(Kind::Identity, namespace.as_str(), &identity_name);
+            let stored = store.get(&identity).and_then(Identity::from_object);
+            match stored {
+                Some(stored) if is_owned => {
+                    let owner = OwnerReference::controller(stored);
+                    planted.metadata.owner_references.push(owner);
+                }
+                _ => planted.metadata.labels.clear(),
+            }
+            put(store, planted.into())
+        }
+        WriteAtConsumer::OtherSignature => {
+            let stored = store.get(&id(names::SIGNED_NONCE_SECRET))?;
+            let mut planted = Secret::from_object(stored)?.clone();
+            let signature = vec![7_u8; 64].into();
+            planted
+                .data
+                .insert(names::SIGNED_NONCE.to_owned(), signature);
+            put(store, planted.into())
+        }
+        WriteAtConsumer::SignatureForOther => {
+            let (nonce, signature) = world.cast.two_way.as_ref()?.signed_for_another()?;
+            let data: &[(&str, &[u8])] =
+                &[(names::NONCE, &nonce), (names::SIGNED_NONCE, &signature)];
+            put(store, secret(names::SIGNED_NONCE_SECRET, data).into())
+        }
+        WriteAtConsumer::KeyOfProvider => {
+            let data: &[(&str, &[u8])] = &[(names::PRIVATE_KEY, b"another")];
+            put(store, secret(&own_key_name(hostile), data).into())
+        }
+        WriteAtConsumer::Records => {
+            for side in ["provider", "consumer"] {
+                let name = format!("liqo-auth-{side}-{hostile}");
+                put(store, secret(&name, &[("record", b"{}")]).into())?;
+            }
+            Some(())
+        }
+    }
+}
+
+/// The number of the key that the consumer has towards the hostile provider.
+fn own_key(world: &World) -> u8 {
+    match world.cast.two_way {
+        Some(_) => OWN_KEY,
+        None => CONSUMER_KEY,
     }
 }
 
@@ -133,7 +241,8 @@ fn nonce(provider: &ClusterId, consumer: &ClusterId, number: u8) -> MessageBody 
     StructuredNonce::issue(provider, consumer, None, expires, &record_key, &entropy).into()
 }
 
-fn identity(provider: &ClusterId, consumer: &ClusterId, forgery: Forgery) -> Identity {
+fn identity(world: &World, provider: &ClusterId, forgery: Forgery) -> Identity {
+    let consumer = world.own_id(AT);
     let authority = authority("cl-hostile-ca", 31);
     let subject = match forgery {
         Forgery::IdentityForOtherName => Subject::control_plane(provider),
@@ -141,8 +250,9 @@ fn identity(provider: &ClusterId, consumer: &ClusterId, forgery: Forgery) -> Ide
     };
     let (number, lifetime) = match forgery {
         Forgery::IdentityForOtherKey => (32, YEAR),
-        Forgery::IdentityThatHasEnded => (1, Duration::from_secs(1)),
-        _ => (1, YEAR),
+        Forgery::IdentityForClusterKey => (CLUSTER_KEY, YEAR),
+        Forgery::IdentityThatHasEnded => (own_key(world), Duration::from_secs(1)),
+        _ => (own_key(world), YEAR),
     };
     let certificate = certificate(&authority, &subject, number, lifetime);
     let api_server = match forgery {
@@ -156,7 +266,11 @@ fn identity(provider: &ClusterId, consumer: &ClusterId, forgery: Forgery) -> Ide
     };
     let labels = [(names::REMOTE_CLUSTER_ID_LABEL, provider.as_str())];
     Identity {
-        metadata: metadata(provider, &names::identity_name(provider), &labels),
+        metadata: metadata(
+            &names::tenant_namespace(provider),
+            &names::identity_name(provider),
+            &labels,
+        ),
         spec: IdentitySpec {
             cluster_id: provider.to_string(),
             identity_type: IdentityType::ControlPlane,
