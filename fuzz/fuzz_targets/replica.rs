@@ -4,8 +4,6 @@
 //! No other object changes.
 #![no_main]
 
-use std::sync::OnceLock;
-
 use libfuzzer_sys::fuzz_target;
 use liqo_auth::{
     Machine,
@@ -14,8 +12,7 @@ use liqo_auth::{
     model::{Kind, Object, Renew, Resource, ResourceSlice, Secret, names},
     policy::Policy,
 };
-use liqo_auth_fuzz::{draw, env, objects};
-use liqo_auth_rehearsal::Rehearsal;
+use liqo_auth_fuzz::{complete, draw, env, objects};
 use proptest::{arbitrary::any, strategy::BoxedStrategy};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -136,14 +133,4 @@ fn certificates_are_the_slices(store: &Objects) {
         let key = rehearsal.consumer_key.public_key();
         assert_eq!(chain.leaf().spki_der, key.spki_der());
     }
-}
-
-/// A complete exchange. It is never changed.
-fn complete() -> &'static Rehearsal {
-    static REHEARSAL: OnceLock<Rehearsal> = OnceLock::new();
-    REHEARSAL.get_or_init(|| {
-        let mut rehearsal = Rehearsal::new(7).expect("the rehearsal's own keys are valid");
-        rehearsal.settle().expect("no local error occurs");
-        rehearsal
-    })
 }

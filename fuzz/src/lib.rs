@@ -1,6 +1,8 @@
 //! What all targets use: the library's own strategies, driven by the fuzzer's
 //! bytes, and one exchange.
 
+pub mod writes;
+
 use std::sync::OnceLock;
 
 use liqo_auth::{
@@ -121,6 +123,16 @@ pub fn awaiting() -> &'static Rehearsal {
         let mut rehearsal = Rehearsal::new(7).expect("the rehearsal's own keys are valid");
         let provider = Occurrence::Provider { effects: ALL };
         rehearsal.play(provider).expect("a nonce is made");
+        rehearsal
+    })
+}
+
+/// A complete exchange. It is never changed.
+pub fn complete() -> &'static Rehearsal {
+    static REHEARSAL: OnceLock<Rehearsal> = OnceLock::new();
+    REHEARSAL.get_or_init(|| {
+        let mut rehearsal = Rehearsal::new(7).expect("the rehearsal's own keys are valid");
+        rehearsal.settle().expect("no local error occurs");
         rehearsal
     })
 }
