@@ -115,6 +115,29 @@ mod tests {
     }
 
     #[test]
+    fn the_program_of_the_key_store_logs_in() {
+        let program = ExecCredential {
+            api_version: "client.authentication.k8s.io/v1".to_owned(),
+            command: "/usr/bin/login".to_owned(),
+            args: vec!["--as".to_owned(), "rome".to_owned()],
+            env: vec![("HSM".to_owned(), "slot 1".to_owned())],
+        };
+        let login = login(&UserCredential::Exec(program)).unwrap();
+        let said = serde_json::to_value(login.exec).unwrap();
+        assert_eq!(
+            said,
+            serde_json::json!({
+                "apiVersion": "client.authentication.k8s.io/v1",
+                "command": "/usr/bin/login",
+                "args": ["--as", "rome"],
+                "env": [{ "name": "HSM", "value": "slot 1" }],
+                "interactiveMode": "Never",
+                "provideClusterInfo": false,
+            })
+        );
+    }
+
+    #[test]
     fn an_identity_has_its_proxy_or_is_refused() {
         let with_proxy = |url: &str| {
             config_of_identity(&Kubeconfig {

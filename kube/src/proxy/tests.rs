@@ -73,6 +73,16 @@ fn what_no_proxy_names_and_loopback_are_reached_directly() {
     }
 }
 
+#[test]
+fn the_scheme_of_the_api_server_chooses_the_port_that_no_proxy_names() {
+    let is_direct = |no_proxy: &str| {
+        let variables = [("HTTP_PROXY", "http://proxy:1"), ("NO_PROXY", no_proxy)];
+        from_environment("http://milan.example", &variables).is_none()
+    };
+    assert!(is_direct("milan.example:80"));
+    assert!(!is_direct("milan.example:443"));
+}
+
 /// The proxy of a client by the context `milan`.
 async fn of_kubeconfig(proxy_url: &str) -> Result<Option<String>, Error> {
     let text = format!(
