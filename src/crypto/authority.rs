@@ -27,7 +27,7 @@ use crate::{model::Timestamp, policy::Policy};
 /// use core::time::Duration;
 /// use liqo_auth::{
 ///     crypto::{
-///         Authority, ClientCertificateExpectation, Csr, Entropy, Issuance, KeyPair, SigningKey,
+///         Authority, ClientCertificateExpectation, Csr, Entropy, KeyPair, SigningKey,
 ///         Subject,
 ///     },
 ///     model::Timestamp,
@@ -45,7 +45,7 @@ use crate::{model::Timestamp, policy::Policy};
 ///
 /// let expectation = ClientCertificateExpectation { subject: &subject, key: key.public_key(), now };
 /// chain.check_client(&expectation, &Policy::strict())?;
-/// assert_eq!(chain.issued_by(authority.ca_bundle()), Issuance::Verified);
+/// assert_eq!(chain.leaf().issuer(), "CN=cl-provider-ca");
 /// # fn entropy(n: u8) -> Entropy { Entropy::from_bytes([n; 32]) }
 /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 /// ```
