@@ -26,7 +26,7 @@ func newTool(t *testing.T, id string) tool {
 		t.Skip("LIQO_AUTH_TOOL names no tool")
 	}
 	made := tool{path: path, home: filepath.Join(t.TempDir(), id)}
-	made.run(t, "", "init")
+	made.run(t, "", "init", "--api-server", "https://"+id+".example:6443")
 	return made
 }
 
