@@ -111,21 +111,6 @@ pub(crate) fn service_account_token() -> anyhow::Result<String> {
     Ok(STANDARD.encode(AuthToken::make(&entropy).expose()))
 }
 
-/// A random UUID (RFC 9562, version 4), as an API server gives to objects.
-pub(crate) fn uuid() -> anyhow::Result<String> {
-    let random = u128::from_be_bytes(random()?);
-    let versioned = random & !(0xf << 76) & !(0b11 << 62) | (4 << 76) | (0b10 << 62);
-    let digits = format!("{versioned:032x}");
-    let mut uuid = String::with_capacity(36);
-    for (at, digit) in digits.chars().enumerate() {
-        if matches!(at, 8 | 12 | 16 | 20) {
-            uuid.push('-');
-        }
-        uuid.push(digit);
-    }
-    Ok(uuid)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,17 +125,5 @@ mod tests {
         for wrong in ["+", "+d", "+1", "+1w", "+-1d", "+1dd", "tomorrow", ""] {
             assert!(wrong.parse::<Now>().is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn uuids_are_of_version_4() {
-        let uuid = uuid().unwrap();
-        let parts: Vec<_> = uuid.split('-').collect();
-        assert_eq!(
-            parts.iter().map(|part| part.len()).collect::<Vec<_>>(),
-            [8, 4, 4, 4, 12]
-        );
-        assert!(parts[2].starts_with('4'), "{uuid}");
-        assert!(parts[3].starts_with(['8', '9', 'a', 'b']), "{uuid}");
     }
 }

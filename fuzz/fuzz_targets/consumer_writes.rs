@@ -63,7 +63,7 @@ fn write_tenant(store: &mut Objects, write: &Write) {
     };
     let id = ObjectRef::new(Kind::Tenant, &namespace, name);
     if is(0) {
-        store.delete(&id, Timestamp::EPOCH);
+        store.delete(&id);
         if is(1) {
             return;
         }

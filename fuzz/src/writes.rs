@@ -52,7 +52,7 @@ pub fn write_secret(store: &mut Objects, peer: &ClusterId, names: &[String], wri
         secret.immutable &= is(2);
     }
     if is(3) {
-        store.delete(&id, Timestamp::EPOCH);
+        store.delete(&id);
         if is(4) {
             return;
         }

@@ -7,11 +7,7 @@ use liqo_auth::{
 };
 use serde_json::Value;
 
-use crate::{
-    calls::SLICE,
-    cast::instant,
-    store::{Store, metadata},
-};
+use crate::{calls::SLICE, cast::instant, store::Store};
 
 /// What the provider's store holds about one peer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -86,9 +82,8 @@ impl PeerFacts {
             if is_tenant_of_another(store, peer, object) {
                 continue;
             }
-            let labels = metadata(object).map(|metadata| &metadata.labels);
-            let is_peers = labels.and_then(|labels| labels.get(names::REMOTE_CLUSTER_ID_LABEL))
-                == Some(&peer.to_string());
+            let labels = &object.metadata().labels;
+            let is_peers = labels.get(names::REMOTE_CLUSTER_ID_LABEL) == Some(&peer.to_string());
             match object {
                 Object::Unreadable(unreadable)
                     if unreadable.id.kind == Kind::Tenant
@@ -140,7 +135,7 @@ impl Claim {
 fn is_tenant_of_another(store: &Store, peer: &ClusterId, object: &Object) -> bool {
     let id = object.id();
     let place = ObjectRef::new(Kind::Namespace, "", &id.namespace);
-    let owner = store.get(&place).and_then(metadata);
+    let owner = store.get(&place).map(Object::metadata);
     let owner = owner.and_then(|it| it.labels.get(names::REMOTE_CLUSTER_ID_LABEL));
     id.kind == Kind::Tenant && owner.is_some_and(|owner| owner != peer.as_str())
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use liqo_auth::{
     crypto::{CertificateChain, Entropy},
     machine::{Effect, Objects, Version},
-    model::{Metadata, Object, ObjectRef},
+    model::{Object, ObjectRef},
 };
 use sha2::{Digest, Sha256};
 
@@ -81,14 +81,11 @@ impl Store {
     pub fn put(&mut self, mut object: Object) {
         let id = object.id();
         let uid = self.uid(&id);
-        if let Some(metadata) = metadata_mut(&mut object) {
-            metadata.uid = uid;
-            metadata.resource_version.clear();
-        }
+        let metadata = object.metadata_mut();
+        metadata.uid = uid;
+        metadata.resource_version.clear();
         let digest = digest_of(&object);
-        if let Some(metadata) = metadata_mut(&mut object) {
-            metadata.resource_version = hex(&digest[..8]);
-        }
+        object.metadata_mut().resource_version = hex(&digest[..8]);
         self.objects.insert(id, Arc::new(Stored { object, digest }));
     }
 
@@ -96,7 +93,7 @@ impl Store {
     pub fn delete(&mut self, id: &ObjectRef) {
         self.apply_unversioned(&Effect::Delete {
             id: id.clone(),
-            version: no_version(),
+            version: Version::default(),
         });
     }
 
@@ -133,7 +130,7 @@ impl Store {
             | Effect::Patch { version, .. }
             | Effect::Delete { version, .. } => version,
         };
-        let Some(metadata) = self.get(&effect.id()).and_then(metadata) else {
+        let Some(metadata) = self.get(&effect.id()).map(Object::metadata) else {
             return false;
         };
         metadata.uid == seen.uid && metadata.resource_version == seen.resource_version
@@ -143,20 +140,6 @@ impl Store {
         let times = self.gone.get(id).copied().unwrap_or_default();
         let digest = Sha256::digest(id.to_string());
         format!("{}-{times}", hex(&digest[..8]))
-    }
-}
-
-pub fn metadata(object: &Object) -> Option<&Metadata> {
-    match object {
-        Object::Unreadable(unreadable) => Some(&unreadable.metadata),
-        object => object.metadata(),
-    }
-}
-
-fn metadata_mut(object: &mut Object) -> Option<&mut Metadata> {
-    match object {
-        Object::Unreadable(unreadable) => Some(&mut unreadable.metadata),
-        object => object.metadata_mut(),
     }
 }
 
@@ -176,16 +159,9 @@ fn without_version(effect: &Effect) -> Effect {
         Effect::Create(_) => {}
         Effect::Replace { version, .. }
         | Effect::Patch { version, .. }
-        | Effect::Delete { version, .. } => *version = no_version(),
+        | Effect::Delete { version, .. } => *version = Version::default(),
     }
     effect
-}
-
-fn no_version() -> Version {
-    Version {
-        uid: String::new(),
-        resource_version: String::new(),
-    }
 }
 
 pub fn hex(bytes: &[u8]) -> String {

@@ -49,7 +49,7 @@ impl Machine for Consumer {
     /// A replica of a resource slice or of a Renew belongs to another cluster. The
     /// replica concerns this cluster only as a provider.
     fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns {
-        let labels = &object.any_metadata().labels;
+        let labels = &object.metadata().labels;
         let is_ours = match object.key().0 {
             Kind::Namespace | Kind::Secret | Kind::Identity => true,
             Kind::ResourceSlice | Kind::Renew => !labels.contains_key(names::REPLICATED_LABEL),

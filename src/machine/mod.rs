@@ -15,6 +15,7 @@
 //! whose objects the caller can read and write.
 
 pub(crate) mod answering;
+mod applying;
 mod driving;
 mod holder;
 pub mod json;
@@ -36,11 +37,12 @@ mod tenancy;
 pub(crate) mod view;
 mod watch;
 
+pub use applying::ApplyError;
 pub use driving::Machine;
 pub use holder::Holder;
 pub use message::{Message, MessageBody};
 pub use mirror::{Follower, Mirror, MirrorError, NotYet};
-pub use objects::{ApplyError, Objects};
+pub use objects::Objects;
 
 pub(crate) use renewal::{due_at, expired_at};
 pub use request::{ApiRequest, Method};

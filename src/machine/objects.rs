@@ -1,23 +1,29 @@
 //! An in-memory store of objects that applies effects as an API server does.
 
+use std::{collections::BTreeMap, sync::Arc};
+
 use serde_json::Value;
 
 use super::{
-    Effect, Part, Version, View, merge_patch,
+    ApplyError, Effect, Version, View,
+    applying::write_own_fields,
     mirror::{Store, WatchSet},
 };
 use crate::{
     crypto::Entropy,
-    model::{ClusterId, Hex, Object, ObjectRef, Resource, Timestamp},
+    model::{ClusterId, Hex, Metadata, Object, ObjectRef, Resource, Timestamp, wipe},
 };
 
 /// One cluster's objects in memory: for tests, fuzzers, simulations, and tools
 /// that keep their objects elsewhere between two calls.
 ///
-/// The store gives each object a UID and a resource version. It refuses what an API
-/// server refuses: a name that exists, an outdated version, a patch of the wrong
-/// part. It keeps a deleted object until its finalizers are removed. The store has
-/// no schema, no admission, no garbage collection and no clock.
+/// The store applies an effect as an API server does ([`Effect::apply_to`]), and gives
+/// each object a UID and a resource version. It refuses what an API server refuses: a
+/// name that exists, an outdated version, a patch of the wrong part. It keeps a deleted
+/// object until its finalizers are removed. An object that cannot be read is listed,
+/// patched in its metadata, and deleted as any other. The store has no schema, no
+/// admission, no garbage collection and no clock: [`set_time`](Self::set_time) says what
+/// time it is.
 ///
 /// The UIDs follow from the store's entropy. If a program makes the store anew for each
 /// call, each store needs entropy of its own: a later object must not get the UID of a
@@ -39,40 +45,30 @@ use crate::{
 #[derive(Clone, PartialEq, derive_more::Debug)]
 pub struct Objects {
     objects: Store,
+    /// The whole JSON of the objects that were given as JSON.
+    #[debug(skip)]
+    values: BTreeMap<ObjectRef, Arc<WipedValue>>,
     #[debug(skip)]
     seed: [u8; 32],
     revision: u64,
-}
-
-/// Why the store does not apply an effect. The store is unchanged then.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ApplyError {
-    /// An object of that name exists.
-    #[error("{0} exists already")]
-    Exists(ObjectRef),
-    /// No object of that name exists.
-    #[error("{0} does not exist")]
-    Missing(ObjectRef),
-    /// The object has changed since it was seen.
-    #[error("{0} has changed since it was seen")]
-    Changed(ObjectRef),
-    /// The patch changes a field outside the part that the effect names.
-    #[error("the patch of {0} changes a field outside the named part")]
-    OtherPart(ObjectRef),
-    /// The patched object cannot be read as an object of its kind.
-    #[error("{0} would be unreadable after the patch")]
-    Unreadable(ObjectRef),
+    time: Timestamp,
 }
 
 impl Objects {
-    /// An empty store, whose UIDs follow from this entropy.
+    /// An empty store, whose UIDs follow from this entropy. Its time is the Unix epoch.
     pub fn new(entropy: &Entropy) -> Self {
         Self {
             objects: Store::default(),
+            values: BTreeMap::new(),
             seed: entropy.derive("object UIDs", &[]),
             revision: 0,
+            time: Timestamp::EPOCH,
         }
+    }
+
+    /// Sets the time at which the following effects are applied.
+    pub fn set_time(&mut self, now: Timestamp) {
+        self.time = now;
     }
 
     /// Carries out one effect.
@@ -80,47 +76,19 @@ impl Objects {
     /// # Errors
     /// [`ApplyError`]; the store is unchanged then.
     pub fn apply(&mut self, effect: &Effect) -> Result<(), ApplyError> {
-        match effect {
-            Effect::Create(object) => {
-                let id = object.id();
-                if self.objects.get(&id).is_some() {
-                    return Err(ApplyError::Exists(id));
-                }
-                self.insert(object.clone());
-            }
-            Effect::Replace { object, version } => {
-                let stored = self.at(&object.id(), version)?.any_metadata();
-                let (uid, deleted) = (stored.uid.clone(), stored.deletion_timestamp);
-                let mut object = object.clone();
-                let metadata = object.any_metadata_mut();
-                metadata.uid = uid;
-                metadata.deletion_timestamp = deleted;
-                let id = object.id();
-                self.insert(object);
-                self.let_go(&id);
-            }
-            Effect::Patch {
-                id,
-                version,
-                part,
-                patch,
-            } => {
-                let stored = self.at(id, version)?;
-                let is_of_part = |key: &String| (key == "status") == (*part != Part::Main);
-                if !patch
-                    .as_object()
-                    .is_some_and(|patch| patch.keys().all(is_of_part))
-                {
-                    return Err(ApplyError::OtherPart(id.clone()));
-                }
-                let patched = patched(stored, patch);
-                self.insert(patched.ok_or_else(|| ApplyError::Unreadable(id.clone()))?);
-                self.let_go(id);
-            }
-            Effect::Delete { id, version } => {
-                self.at(id, version)?;
-                self.delete(id, Timestamp::EPOCH);
-            }
+        let id = effect.id();
+        let stored = self.objects.get(&id);
+        match self.values.get(&id) {
+            None => match effect.apply_to(stored, self.time)? {
+                Some(object) if Some(&object) == stored => {}
+                Some(object) => self.insert(object),
+                None => drop(self.remove(&id)),
+            },
+            Some(value) => match effect.apply_to_value(Some(&value.0), self.time)? {
+                Some(after) if after == value.0 => {}
+                Some(after) => self.insert_value(after),
+                None => drop(self.remove(&id)),
+            },
         }
         Ok(())
     }
@@ -128,41 +96,66 @@ impl Objects {
     /// Deletes an object, as `kubectl delete` does. An object with finalizers gets
     /// a deletion timestamp and a new resource version, and is removed with its last
     /// finalizer.
-    pub fn delete(&mut self, id: &ObjectRef, now: Timestamp) {
-        let Some(object) = self.objects.get(id) else {
-            return;
-        };
-        let metadata = object.any_metadata();
-        if metadata.finalizers.is_empty() {
-            self.objects.remove(id);
-        } else if metadata.deletion_timestamp.is_none() {
-            let mut object = object.clone();
-            object.any_metadata_mut().deletion_timestamp = Some(now);
-            self.insert(object);
-        }
+    pub fn delete(&mut self, id: &ObjectRef) {
+        // The object may be missing.
+        let _ = self.apply(&Effect::Delete {
+            id: id.clone(),
+            version: Version::default(),
+        });
     }
 
     /// Stores an object, in place of one of the same name. An object without a UID
     /// gets one. Each object gets a new resource version.
     pub fn insert(&mut self, mut object: Object) {
-        self.revision += 1;
-        let metadata = object.any_metadata_mut();
-        if metadata.uid.is_empty() {
-            metadata.uid = uid(&self.seed, self.revision);
-        }
-        metadata.resource_version = self.revision.to_string();
-        self.objects.put(object, WatchSet::default());
+        self.complete(object.metadata_mut());
+        self.load(object);
+    }
+
+    /// As [`insert`](Self::insert), with the whole JSON of the object. The store keeps
+    /// the fields that this library does not read.
+    pub fn insert_value(&mut self, mut value: Value) {
+        let mut object = Object::from_value(value.clone());
+        self.complete(object.metadata_mut());
+        write_own_fields(&mut value, object.metadata());
+        self.load_value(object, value);
+    }
+
+    /// Takes an object as another store keeps it: with its UID and its resource version.
+    pub fn load(&mut self, object: Object) {
+        self.values.remove(&object.id());
+        self.take(object);
+    }
+
+    /// As [`load`](Self::load), with the whole JSON of the object.
+    pub fn load_value(&mut self, object: Object, value: Value) {
+        self.values.insert(object.id(), Arc::new(WipedValue(value)));
+        self.take(object);
+    }
+
+    /// The whole JSON of an object. Without JSON in the store, it has what this library
+    /// reads of the object.
+    ///
+    /// It contains the values of a Secret: wipe it after use.
+    pub fn value(&self, id: &ObjectRef) -> Option<Value> {
+        let known = self.values.get(id).map(|value| value.0.clone());
+        known.or_else(|| self.objects.get(id).map(Object::to_value))
     }
 
     /// Removes an object, if it exists.
     pub fn remove(&mut self, id: &ObjectRef) -> Option<Object> {
+        self.values.remove(id);
         self.objects.remove(id).map(|(object, _)| object)
     }
 
-    /// The object of that name, if it exists.
+    /// The object of that kind and name, if it exists and can be read.
     pub fn get<K: Resource>(&self, namespace: &str, name: &str) -> Option<&K> {
         let id = ObjectRef::new(K::KIND, namespace, name);
-        self.objects.get(&id).and_then(K::from_object)
+        self.object(&id).and_then(K::from_object)
+    }
+
+    /// The object of that name, if it exists.
+    pub fn object(&self, id: &ObjectRef) -> Option<&Object> {
+        self.objects.get(id)
     }
 
     /// All objects, sorted by kind, namespace and name.
@@ -176,49 +169,32 @@ impl Objects {
         self.objects.view(peer, true)
     }
 
-    fn let_go(&mut self, id: &ObjectRef) {
-        let metadata = self.objects.get(id).map(Object::any_metadata);
-        if metadata.is_some_and(|metadata| {
-            metadata.deletion_timestamp.is_some() && metadata.finalizers.is_empty()
-        }) {
-            self.objects.remove(id);
+    /// Gives an object a new resource version, and a UID if it has none.
+    fn complete(&mut self, metadata: &mut Metadata) {
+        self.revision = self.revision.saturating_add(1);
+        if metadata.uid.is_empty() {
+            metadata.uid = uid(&self.seed, self.revision);
         }
+        metadata.resource_version = self.revision.to_string();
     }
 
-    fn at(&self, id: &ObjectRef, seen: &Version) -> Result<&Object, ApplyError> {
-        let stored = self.objects.get(id);
-        let stored = stored.ok_or_else(|| ApplyError::Missing(id.clone()))?;
-        let metadata = stored.any_metadata();
-        let same = |seen: &str, present: &str| seen.is_empty() || seen == present;
-        if same(&seen.uid, &metadata.uid)
-            && same(&seen.resource_version, &metadata.resource_version)
-        {
-            Ok(stored)
-        } else {
-            Err(ApplyError::Changed(id.clone()))
+    /// Stores an object as it is. No later object gets its resource version.
+    fn take(&mut self, object: Object) {
+        if let Ok(revision) = object.metadata().resource_version.parse() {
+            self.revision = self.revision.max(revision);
         }
+        self.objects.put(object, WatchSet::default());
     }
 }
 
-/// The object after the patch, or none if it would be unreadable. A patch can change
-/// only the finalizers of an object that is unreadable already.
-fn patched(object: &Object, patch: &Value) -> Option<Object> {
-    let Object::Unreadable(unreadable) = object else {
-        let mut value = object.to_value();
-        merge_patch::apply(&mut value, patch);
-        let patched = Object::from_value(value);
-        return patched.as_unreadable().is_none().then_some(patched);
-    };
-    let only = |value: &Value, field: &str| {
-        let fields = value.as_object().filter(|fields| fields.len() == 1)?;
-        fields.get(field).cloned()
-    };
-    let finalizers = only(&only(patch, "metadata")?, "finalizers")?;
-    let finalizers: Option<Vec<String>> = serde_json::from_value(finalizers).ok()?;
-    let mut released = unreadable.clone();
-    // In a merge patch, `null` removes the field.
-    released.metadata.finalizers = finalizers.unwrap_or_default();
-    Some(released.into())
+/// A value whose strings are wiped on drop, since some may be secrets.
+#[derive(Clone, PartialEq)]
+struct WipedValue(Value);
+
+impl Drop for WipedValue {
+    fn drop(&mut self) {
+        wipe(&mut self.0);
+    }
 }
 
 /// A UUID of version 4 (RFC 9562, section 5.4).

@@ -175,7 +175,7 @@ impl<R: Records> Plan<R> {
         };
         if !self.changes.contains(&id) {
             let wanted = Wanted::New(Box::new(object));
-            self.change(id, Version::unknown(), wanted, rank);
+            self.change(id, Version::default(), wanted, rank);
         }
     }
 
@@ -290,7 +290,7 @@ impl<R: Records> Plan<R> {
 
     /// Deletes an object, readable or not.
     pub(crate) fn delete_present(&mut self, stored: &Object) {
-        self.delete_at(stored.id(), stored.any_metadata(), Rank::Rule);
+        self.delete_at(stored.id(), stored.metadata(), Rank::Rule);
     }
 
     /// Deletes an object that cannot be read.

@@ -79,7 +79,7 @@ impl Effect {
         let path = object_path(&id)?;
         Ok(match self {
             Self::Create(object) => {
-                let body = pinned(object, &Version::unknown())?;
+                let body = pinned(object, &Version::default())?;
                 ApiRequest::json(Method::Post, collection_path(&id)?, body)
             }
             Self::Replace { object, version } => {
@@ -160,12 +160,12 @@ fn pinned(object: &Object, version: &Version) -> Result<SecretBytes, Error> {
     if let Object::Unreadable(unreadable) = object {
         return Err(not_addressable(&unreadable.id));
     }
-    let found = object.any_metadata();
+    let found = object.metadata();
     if found.uid == version.uid && found.resource_version == version.resource_version {
         return Ok(written(&ObjectForm(object)));
     }
     let mut object = object.clone();
-    let metadata = object.any_metadata_mut();
+    let metadata = object.metadata_mut();
     metadata.uid.clone_from(&version.uid);
     metadata
         .resource_version

@@ -99,7 +99,7 @@ pub enum Part {
 /// The version of an object on which an effect is based. If the object has another
 /// version by then, the effect fails. An empty field is unknown and is not
 /// compared.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Version {
     /// `metadata.uid`.
@@ -329,14 +329,6 @@ impl Effect {
 }
 
 impl Version {
-    /// The unknown version, such as that of a new object.
-    pub(crate) fn unknown() -> Self {
-        Self {
-            uid: String::new(),
-            resource_version: String::new(),
-        }
-    }
-
     pub(crate) fn of(metadata: &Metadata) -> Self {
         Self {
             uid: metadata.uid.clone(),

@@ -331,7 +331,7 @@ impl Interest {
             Self::Object(id) => (id.kind, id.namespace.as_str(), id.name.as_str()) == object.key(),
             Self::Named { kind, name } => (*kind, name.as_str()) == (own_kind, own_name),
             Self::Labelled { kind, label, value } => {
-                let labels = &object.any_metadata().labels;
+                let labels = &object.metadata().labels;
                 *kind == own_kind && labels.get(*label) == Some(value)
             }
             Self::InNamespace { kind, namespace } => {

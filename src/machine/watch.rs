@@ -111,7 +111,7 @@ impl Watch {
     /// Whether an API server includes the object in this watch. For an unreadable
     /// object, the labels that could be read decide.
     pub fn covers(&self, object: &Object) -> bool {
-        let metadata = object.any_metadata();
+        let metadata = object.metadata();
         self.has_place_of(object)
             && self.labels.iter().all(|requirement| match requirement {
                 Requirement::Exists(key) => metadata.label(key).is_some(),

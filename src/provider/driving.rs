@@ -72,7 +72,7 @@ impl Machine for Provider {
     /// A resource slice or a Renew that is no replica concerns no peer of the
     /// provider, since this cluster created the object as a consumer.
     fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns {
-        let is_replica = object.any_metadata().label(names::REPLICATED_LABEL) == Some(names::TRUE);
+        let is_replica = object.metadata().label(names::REPLICATED_LABEL) == Some(names::TRUE);
         match object.key().0 {
             Kind::Identity => Concerns::Nobody,
             Kind::ResourceSlice | Kind::Renew

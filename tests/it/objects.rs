@@ -16,7 +16,7 @@ use crate::clusters::store;
 fn a_deletion_that_waits_for_finalizers_makes_a_new_version() {
     let mut objects = store::holding([with_finalizer()]);
     let before = version(&objects);
-    objects.delete(&id(), Timestamp::EPOCH);
+    objects.delete(&id());
     let outdated = Effect::Delete {
         id: id(),
         version: before,
@@ -25,7 +25,8 @@ fn a_deletion_that_waits_for_finalizers_makes_a_new_version() {
 
     // A second deletion changes nothing.
     let during = version(&objects);
-    objects.delete(&id(), Timestamp::from_unix(9).unwrap());
+    objects.set_time(Timestamp::from_unix(9).unwrap());
+    objects.delete(&id());
     assert_eq!(version(&objects), during);
     assert_eq!(stored(&objects).deletion_timestamp, Some(Timestamp::EPOCH));
 }
@@ -33,7 +34,7 @@ fn a_deletion_that_waits_for_finalizers_makes_a_new_version() {
 #[test]
 fn a_replacement_does_not_end_a_deletion() {
     let mut objects = store::holding([with_finalizer()]);
-    objects.delete(&id(), Timestamp::EPOCH);
+    objects.delete(&id());
     let replace = |objects: &Objects, object: Object| Effect::Replace {
         object,
         version: version(objects),
@@ -49,37 +50,73 @@ fn a_replacement_does_not_end_a_deletion() {
 }
 
 #[test]
-fn a_patch_of_an_unreadable_object_changes_its_finalizers_only() {
-    let objects = store::holding([unreadable()]);
-    let patched = |patch: Value| {
-        let mut objects = objects.clone();
-        let version = version(&objects);
-        let effect = Effect::Patch {
-            id: id(),
-            version,
-            part: Part::Main,
-            patch,
+fn a_patch_of_an_unreadable_object_changes_its_metadata_only() {
+    for is_whole in [false, true] {
+        let mut objects = store::empty();
+        match is_whole {
+            true => objects.insert_value(unreadable()),
+            false => objects.insert(Object::from_value(unreadable())),
+        }
+        let before = stored(&objects);
+        let patched = |patch: Value| {
+            let mut objects = objects.clone();
+            let effect = patch_at(&objects, patch);
+            objects.apply(&effect).map(|()| objects)
         };
-        objects.apply(&effect).map(|()| stored(&objects).finalizers)
-    };
-    for (finalizers, left) in [
-        (json!(["a"]), vec!["a".to_owned()]),
-        (json!([]), vec![]),
-        (json!(null), vec![]),
-    ] {
-        let patch = json!({ "metadata": { "finalizers": finalizers } });
-        assert_eq!(patched(patch), Ok(left));
+        for (finalizers, left) in [
+            (json!(["a"]), vec!["a".to_owned()]),
+            (json!([]), vec![]),
+            (json!(null), vec![]),
+        ] {
+            let patch = json!({ "metadata": { "finalizers": finalizers, "labels": { "a": "b" } } });
+            let after = stored(&patched(patch).unwrap());
+            assert_eq!(after.finalizers, left);
+            assert_eq!(after.labels.get("a").map(String::as_str), Some("b"));
+            assert_eq!(after.uid, before.uid);
+            assert_ne!(after.resource_version, before.resource_version);
+        }
+        for nothing in [
+            json!({}),
+            json!({ "metadata": {} }),
+            json!({ "metadata": { "uid": "x" } }),
+        ] {
+            assert_eq!(stored(&patched(nothing).unwrap()), before);
+        }
+        for patch in [
+            json!({ "metadata": { "finalizers": 5 } }),
+            json!({ "metadata": { "finalizers": [] }, "data": {} }),
+        ] {
+            let refused = Some(ApplyError::Unreadable(id()));
+            assert_eq!(patched(patch.clone()).err(), refused, "{patch}");
+        }
+        let mut objects = objects.clone();
+        objects.delete(&id());
+        assert!(stored(&objects).deletion_timestamp.is_some());
+        let release = patch_at(&objects, json!({ "metadata": { "finalizers": [] } }));
+        objects.apply(&release).unwrap();
+        assert_eq!(objects.iter().count(), 0);
     }
-    for patch in [
-        json!({}),
-        json!({ "metadata": {} }),
-        json!({ "metadata": { "finalizers": 5 } }),
-        json!({ "metadata": { "finalizers": [], "labels": { "a": "b" } } }),
-        json!({ "metadata": { "finalizers": [] }, "data": {} }),
-    ] {
-        let refused = Err(ApplyError::Unreadable(id()));
-        assert_eq!(patched(patch.clone()), refused, "{patch}");
-    }
+}
+
+#[test]
+fn what_the_library_does_not_read_stays() {
+    let mut objects = store::empty();
+    objects.insert_value(json!({
+        "apiVersion": "v1", "kind": "Secret", "immutable": false,
+        "metadata": { "namespace": "liqo", "name": "a", "finalizers": ["a"], "managedFields": [] },
+    }));
+    let patch = json!({ "data": { "key": "dmFsdWU=" } });
+    let patch = patch_at(&objects, patch);
+    objects.apply(&patch).unwrap();
+    objects.delete(&id());
+    let value = objects.value(&id()).unwrap();
+    assert_eq!(value["immutable"], json!(false));
+    assert_eq!(value["metadata"]["managedFields"], json!([]));
+    assert_eq!(value["data"]["key"], json!("dmFsdWU="));
+    let metadata = stored(&objects);
+    assert_eq!(value["metadata"]["uid"], json!(metadata.uid));
+    assert_eq!(value["metadata"]["resourceVersion"], json!("3"));
+    assert_eq!(metadata.resource_version, "3");
 }
 
 #[test]
@@ -92,7 +129,7 @@ fn two_stores_give_no_object_the_same_uid() {
                     objects.insert(with_finalizer());
                     objects.remove(&id()).unwrap()
                 })
-                .map(|object| object.metadata().unwrap().uid.clone())
+                .map(|object| object.metadata().uid.clone())
                 .collect::<Vec<_>>()
         })
         .collect();
@@ -146,19 +183,25 @@ fn with_finalizer() -> Object {
     secret.into()
 }
 
-fn unreadable() -> Object {
-    Object::from_value(json!({
+fn unreadable() -> Value {
+    json!({
         "apiVersion": "v1", "kind": "Secret", "data": 5,
         "metadata": { "namespace": "liqo", "name": "a", "finalizers": ["a", "b"] },
-    }))
+    })
+}
+
+fn patch_at(objects: &Objects, patch: Value) -> Effect {
+    Effect::Patch {
+        id: id(),
+        version: version(objects),
+        part: Part::Main,
+        patch,
+    }
 }
 
 /// The metadata of the only object.
 fn stored(objects: &Objects) -> Metadata {
-    match objects.iter().next().unwrap() {
-        Object::Unreadable(unreadable) => unreadable.metadata.as_ref().clone(),
-        object => object.metadata().unwrap().clone(),
-    }
+    objects.iter().next().unwrap().metadata().clone()
 }
 
 fn version(objects: &Objects) -> Version {

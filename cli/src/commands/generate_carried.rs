@@ -22,7 +22,7 @@ pub(super) fn run(context: &Context, kind: Kind, arguments: &GenerateCarried) ->
     };
     let found = home.objects().find(|object| {
         let id = object.id();
-        id.kind == kind && id.name == name && object.metadata().is_some_and(of_peer)
+        id.kind == kind && id.name == name && of_peer(object.metadata())
     });
     let found = found.ok_or_else(|| {
         Failure::waiting(format!(
@@ -32,8 +32,7 @@ pub(super) fn run(context: &Context, kind: Kind, arguments: &GenerateCarried) ->
             home.site()
         ))
     })?;
-    let is_replica = |metadata: &Metadata| replication::is_replica_of(metadata, peer);
-    let (value, command) = if found.metadata().is_some_and(is_replica) {
+    let (value, command) = if replication::is_replica_of(found.metadata(), peer) {
         let at_consumer = names::tenant_namespace(home.cluster_id());
         (answer(&home, &found.id())?, replace_status(&at_consumer))
     } else {

@@ -214,11 +214,11 @@ impl Deleted {
             let id = object.id();
             id.kind == self.kind && id.name == self.name
         })?;
-        let finalizers = object.metadata().map(|metadata| &metadata.finalizers);
-        let finalizers = finalizers.filter(|finalizers| !finalizers.is_empty());
-        let holders = finalizers.map_or_else(String::new, |finalizers| {
-            format!(": it waits for {}", escaped(&finalizers.join(", ")))
-        });
+        let finalizers = &object.metadata().finalizers;
+        let holders = match finalizers.is_empty() {
+            true => String::new(),
+            false => format!(": it waits for {}", escaped(&finalizers.join(", "))),
+        };
         Some(format!(
             "{} is deleted, and still there{holders}",
             object.id()

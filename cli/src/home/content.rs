@@ -39,6 +39,11 @@ impl SecretValue {
         Zeroizing::new(format!("{:#}\n", self.0))
     }
 
+    /// The value, which the caller wipes.
+    pub(crate) fn into_value(mut self) -> Value {
+        std::mem::take(&mut self.0)
+    }
+
     /// The object in it.
     pub(crate) fn to_object(&self) -> Object {
         Object::from_value(self.0.clone())
@@ -62,11 +67,6 @@ impl SecretValue {
             wipe(&mut status);
         }
         self
-    }
-
-    /// Applies a JSON merge patch (RFC 7396).
-    pub(crate) fn merge(&mut self, patch: &Value) {
-        merge(&mut self.0, patch);
     }
 
     /// Sets a field in nested maps. Missing maps are created.
@@ -123,26 +123,6 @@ impl Drop for SecretValue {
     }
 }
 
-fn merge(target: &mut Value, patch: &Value) {
-    let Value::Object(patch) = patch else {
-        *target = patch.clone();
-        return;
-    };
-    if !target.is_object() {
-        *target = Value::Object(serde_json::Map::new());
-    }
-    let Value::Object(fields) = target else {
-        return;
-    };
-    for (key, value) in patch {
-        if value.is_null() {
-            fields.remove(key);
-        } else {
-            merge(fields.entry(key.clone()).or_insert(Value::Null), value);
-        }
-    }
-}
-
 /// The metadata that an object takes to another cluster.
 const PORTABLE_METADATA: [&str; 4] = ["annotations", "labels", "name", "namespace"];
 
@@ -160,39 +140,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    /// RFC 7396, appendix A.
-    #[test]
-    fn patches_merge_as_the_rfc_says() {
-        for (target, patch, result) in [
-            (json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"})),
-            (json!({"a": "b"}), json!({"a": null}), json!({})),
-            (
-                json!({"a": [{"b": "c"}]}),
-                json!({"a": [1]}),
-                json!({"a": [1]}),
-            ),
-            (
-                json!({"e": null}),
-                json!({"a": 1}),
-                json!({"e": null, "a": 1}),
-            ),
-            (
-                json!([1, 2]),
-                json!({"a": "b", "c": null}),
-                json!({"a": "b"}),
-            ),
-            (
-                json!({}),
-                json!({"a": {"bb": {"ccc": null}}}),
-                json!({"a": {"bb": {}}}),
-            ),
-        ] {
-            let mut value = SecretValue::new(target);
-            value.merge(&patch);
-            assert_eq!(*value, result);
-        }
-    }
 
     #[test]
     fn a_portable_object_has_nothing_of_its_cluster() {

@@ -175,7 +175,7 @@ fn objects_and_settings(blueprint: &Blueprint) -> Result<(Settings, Store)> {
         CaBundle::from_pem(ca.as_bytes(), &Policy::compatible())
             .map_err(|error| Failure::usage(format!("--api-server-ca: {error}")))?;
     }
-    let mut store = Store::default();
+    let mut store = Store::empty()?;
     for object in objects(blueprint)? {
         store.apply(&Effect::Create(object), blueprint.now)?;
     }

@@ -63,7 +63,7 @@ impl Folder {
 
     /// Only these objects, as far as they exist.
     pub(super) fn some_objects(&self, wanted: &[ObjectRef]) -> Result<Store> {
-        let mut store = Store::default();
+        let mut store = Store::empty()?;
         for id in wanted {
             let place =
                 ManifestFile::of(id).with_context(|| format!("{id} cannot be stored in a home"))?;
@@ -106,7 +106,7 @@ impl Folder {
             // longer.
             self.lock.unlock()?;
         }
-        let mut store = Store::default();
+        let mut store = Store::empty()?;
         for (id, text) in texts {
             store.load(id, text);
         }

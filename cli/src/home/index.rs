@@ -23,11 +23,10 @@ impl Index {
     pub(crate) fn add(&mut self, id: &ObjectRef, object: &Object) {
         let named = self.by_name.entry((id.kind, id.name.clone())).or_default();
         named.insert(id.clone());
-        let Some(metadata) = object.metadata() else {
+        if object.as_unreadable().is_some() {
             self.unreadable.insert(id.clone());
-            return;
-        };
-        for (label, value) in &metadata.labels {
+        }
+        for (label, value) in &object.metadata().labels {
             let key = (id.kind, label.clone(), value.clone());
             self.by_label.entry(key).or_default().insert(id.clone());
         }
@@ -42,8 +41,7 @@ impl Index {
     pub(crate) fn remove(&mut self, id: &ObjectRef, object: &Object) {
         take(&mut self.by_name, &(id.kind, id.name.clone()), id);
         self.unreadable.remove(id);
-        let labels = object.metadata().map(|metadata| &metadata.labels);
-        for (label, value) in labels.into_iter().flatten() {
+        for (label, value) in &object.metadata().labels {
             let key = (id.kind, label.clone(), value.clone());
             take(&mut self.by_label, &key, id);
         }

@@ -419,7 +419,7 @@ impl Home {
             && !is_trial
         {
             let objects = live.list()?;
-            self.store = Store::default();
+            self.store = Store::empty()?;
             for object in objects {
                 self.store.replace(&object.id(), Some(object));
             }
@@ -572,9 +572,7 @@ fn settings_api(client: &Client, id: &ObjectRef) -> Api<DynamicObject> {
 
 fn is_there(object: &Object) -> bool {
     let metadata = object.metadata();
-    metadata.is_none_or(|metadata| {
-        metadata.deletion_timestamp.is_none() || !metadata.finalizers.is_empty()
-    })
+    metadata.deletion_timestamp.is_none() || !metadata.finalizers.is_empty()
 }
 
 /// A failure between this tool and the cluster.

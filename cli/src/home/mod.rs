@@ -112,7 +112,7 @@ impl Home {
                 let (live, settings) =
                     connected.map_err(|failure| failure.about(&site.to_string()))?;
                 let ground = Ground::Cluster(Box::new(live));
-                Ok(Self::new(site.clone(), ground, settings, Store::default()))
+                Ok(Self::new(site.clone(), ground, settings, Store::empty()?))
             }
         }
     }

@@ -36,11 +36,8 @@ pub(super) fn narrowed(watches: Vec<Watch>, peer: &ClusterId, objects: &[Object]
             .iter()
             .filter(move |object| object.id().kind == kind);
         let peers = found.filter(move |object| {
-            let metadata = object.metadata();
-            metadata
-                .and_then(|it| it.labels.get(label))
-                .map(String::as_str)
-                == Some(peer.as_str())
+            let labelled = object.metadata().labels.get(label);
+            labelled.map(String::as_str) == Some(peer.as_str())
         });
         peers
             .map(|object| object.id().name)

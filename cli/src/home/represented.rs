@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use liqo_auth::model::{ClusterId, Kind, Metadata, Object, ObjectRef, names};
+use liqo_auth::model::{ClusterId, Kind, Object, ObjectRef, names};
 
 use super::{Home, awaits_signature, content::SecretValue, settings::Signer};
 use crate::output::program;
@@ -168,9 +168,7 @@ pub(crate) fn replace_status(namespace: &str) -> String {
 
 /// Whether the home's cluster takes the object from the home.
 fn is_exported(object: &Object, peer: Option<&ClusterId>) -> bool {
-    let Some(metadata) = object.metadata() else {
-        return false;
-    };
+    let metadata = object.metadata();
     let label = |key: &str| metadata.labels.get(key).map(String::as_str);
     let is_peers = |said: Option<&str>| match peer {
         None => said.is_some(),
@@ -202,19 +200,13 @@ fn is_exported(object: &Object, peer: Option<&ClusterId>) -> bool {
 
 /// Whether the peer's replicator made the object on the cluster: it takes only the status.
 fn is_replica(object: &Object) -> bool {
-    let is_marked = |metadata: &Metadata| {
-        metadata
-            .labels
-            .get(names::REPLICATED_LABEL)
-            .map(String::as_str)
-            == Some(names::TRUE)
-    };
-    let kind = object.id().kind;
-    matches!(kind, Kind::ResourceSlice | Kind::Renew) && object.metadata().is_some_and(is_marked)
+    let marked = object.metadata().labels.get(names::REPLICATED_LABEL);
+    matches!(object.id().kind, Kind::ResourceSlice | Kind::Renew)
+        && marked.map(String::as_str) == Some(names::TRUE)
 }
 
 fn peer_of(object: &Object) -> Option<&String> {
-    let labels = &object.metadata()?.labels;
+    let labels = &object.metadata().labels;
     labels.get(names::REPLICATION_ORIGIN_LABEL)
 }
 

@@ -126,10 +126,7 @@ mod tests {
 
         // A change that is not saved is lost, and the home is read again. A saved
         // change of the process itself is known, and the home is not read again.
-        let version = Version {
-            uid: String::new(),
-            resource_version: String::new(),
-        };
+        let version = Version::default();
         let delete = Effect::Delete {
             id: id.clone(),
             version,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use liqo_auth::{
-    machine::{ApplyError, Effect, Interest, Version},
+    machine::{ApplyError, Effect, Interest, Objects, Version},
     model::{
         Kind, Metadata, Object, ObjectError, ObjectRef, Resource, Timestamp, Unreadable, manifest,
         names,
@@ -15,175 +15,140 @@ use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::{content::SecretValue, index::Index};
-use crate::environment::{service_account_token, uuid};
+use crate::{
+    environment::{entropy, service_account_token},
+    failure,
+};
 
-/// The objects of a home, and which of them must be written.
-#[derive(Clone, Default)]
+/// The objects of a home, and which of them must be written. The library's [`Objects`]
+/// change them as an API server does. This store adds what else a cluster does: the
+/// defaults of an API server, the tokens of service accounts, and the garbage collection.
+#[derive(Clone)]
 pub(crate) struct Store {
-    objects: BTreeMap<ObjectRef, Stored>,
+    objects: Objects,
+    /// The texts on the disk of the objects that nothing has changed yet.
+    texts: BTreeMap<ObjectRef, Zeroizing<Vec<u8>>>,
     index: Index,
-    revision: u64,
     /// The changed objects, in the order of their first change. This is the order of
     /// the effects.
     changed: Vec<ObjectRef>,
     is_changed: BTreeSet<ObjectRef>,
 }
 
-#[derive(Clone)]
-struct Stored {
-    object: Object,
-    content: Content,
-}
-
-#[derive(Clone)]
-enum Content {
-    /// The text on the disk.
-    Text(Zeroizing<Vec<u8>>),
-    /// The value to be written.
-    Value(SecretValue),
-}
-
 impl Store {
+    pub(crate) fn empty() -> failure::Result<Self> {
+        Ok(Self {
+            objects: Objects::new(&entropy()?),
+            texts: BTreeMap::new(),
+            index: Index::default(),
+            changed: Vec::new(),
+            is_changed: BTreeSet::new(),
+        })
+    }
+
     /// Loads the manifest in the place of `id`. A manifest that is not this object
     /// is kept as an unreadable object, and does not count as absent.
     pub(crate) fn load(&mut self, id: ObjectRef, text: Zeroizing<Vec<u8>>) {
         let object = read(&id, &text);
-        let version = object
-            .metadata()
-            .map(|metadata| metadata.resource_version.parse());
-        if let Some(Ok(version)) = version {
-            self.revision = self.revision.max(version);
-        }
-        let content = Content::Text(text);
-        self.insert(id, Stored { object, content });
+        self.index.add(&id, &object);
+        self.objects.load(object);
+        self.texts.insert(id, text);
     }
 
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Object> {
-        self.objects.values().map(|stored| &stored.object)
+        self.objects.iter()
     }
 
     /// The objects that the interests name, and the objects that cannot be read.
     pub(crate) fn interesting(&self, interests: &[Interest]) -> Vec<&Object> {
         let found = self.index.find(interests);
-        let object = |id| Some(&self.objects.get(&id)?.object);
-        found.into_iter().filter_map(object).collect()
+        let found = found.into_iter();
+        found.filter_map(|id| self.objects.object(&id)).collect()
     }
 
     /// The bindings of a user or group of that name.
     pub(crate) fn bindings_of(&self, principal: &str) -> impl Iterator<Item = &Object> {
         let ids = self.index.bindings_of(principal);
-        ids.filter_map(|id| Some(&self.objects.get(id)?.object))
+        ids.filter_map(|id| self.objects.object(id))
     }
 
     pub(crate) fn get<K: Resource>(&self, namespace: &str, name: &str) -> Option<&K> {
-        let stored = self
-            .objects
-            .get(&ObjectRef::new(K::KIND, namespace, name))?;
-        K::from_object(&stored.object)
+        self.objects.get(namespace, name)
     }
 
     pub(crate) fn all<K: Resource + 'static>(&self) -> impl Iterator<Item = &K> {
-        let first = ObjectRef::new(K::KIND, "", "");
-        self.objects
-            .range(first..)
-            .take_while(|(id, _)| id.kind == K::KIND)
-            .filter_map(|(_, stored)| K::from_object(&stored.object))
+        self.objects.iter().filter_map(K::from_object)
     }
 
     pub(crate) fn contains(&self, id: &ObjectRef) -> bool {
-        self.objects.contains_key(id)
+        self.objects.object(id).is_some()
     }
 
-    /// The object with every field that it has.
+    /// The object with every field that it has. None if its file has no object.
     pub(crate) fn value(&self, id: &ObjectRef) -> Option<SecretValue> {
-        self.objects.get(id)?.value()
+        match self.texts.get(id) {
+            Some(text) => SecretValue::parse(text).ok(),
+            None => self.objects.value(id).map(SecretValue::new),
+        }
     }
 
     /// Carries out an effect in memory.
     pub(crate) fn apply(&mut self, effect: &Effect, now: Timestamp) -> Result<()> {
         match effect {
             Effect::Create(object) => self.create(SecretValue::new(object.to_value()), now),
-            Effect::Replace { object, version } => {
-                let id = object.id();
-                let stored = self.at(&id, version)?;
-                let metadata = stored.object.metadata().cloned().unwrap_or_default();
-                let mut value = SecretValue::new(object.to_value());
-                value.set(&["metadata", "uid"], metadata.uid);
-                if let Some(created) = metadata.creation_timestamp {
-                    value.set(&["metadata", "creationTimestamp"], created.to_string());
-                }
-                if let Some(deleted) = metadata.deletion_timestamp {
-                    value.set(&["metadata", "deletionTimestamp"], deleted.to_string());
-                }
-                complete(&mut value, id.kind);
-                self.put_or_remove(id, value, now);
-                Ok(())
+            Effect::Replace { object, version } => self.change(
+                &Effect::Replace {
+                    object: completed(SecretValue::new(object.to_value()), object.id().kind)
+                        .to_object(),
+                    version: version.clone(),
+                },
+                now,
+            ),
+            Effect::Patch { id, .. } => {
+                self.open(id)?;
+                self.change(effect, now)
             }
-            Effect::Patch {
-                id, version, patch, ..
-            } => {
-                let stored = self.at(id, version)?;
-                let mut value = stored
-                    .value()
-                    .ok_or_else(|| ApplyError::Unreadable(id.clone()))?;
-                let spec = value.get("spec").cloned();
-                value.merge(patch);
-                if value.get("spec") != spec.as_ref()
-                    && let Some(generation) = value
-                        .pointer("/metadata/generation")
-                        .and_then(Value::as_i64)
-                {
-                    value.set(&["metadata", "generation"], generation.saturating_add(1));
-                }
-                if value.to_object().as_unreadable().is_some() {
-                    return Err(ApplyError::Unreadable(id.clone()).into());
-                }
-                self.put_or_remove(id.clone(), value, now);
-                Ok(())
-            }
-            Effect::Delete { id, version } => {
-                self.at(id, version)?;
-                self.delete(id, now);
-                Ok(())
+            Effect::Delete { id, .. } => {
+                // What no text describes can be deleted.
+                let _ = self.open(id);
+                self.change(effect, now)
             }
         }
     }
 
     /// Creates an object from a value, with the fields that an API server adds.
-    pub(crate) fn create(&mut self, mut value: SecretValue, now: Timestamp) -> Result<()> {
+    pub(crate) fn create(&mut self, value: SecretValue, now: Timestamp) -> Result<()> {
         let id = value.to_object().id();
         if self.contains(&id) {
             return Err(ApplyError::Exists(id).into());
         }
-        value.set(&["metadata", "uid"], uuid()?);
+        let mut value = completed(value, id.kind);
+        value.remove(&["metadata", "uid"]);
         value.set(&["metadata", "creationTimestamp"], now.to_string());
-        complete(&mut value, id.kind);
         if value.get("type").and_then(Value::as_str) == Some(names::SERVICE_ACCOUNT_TOKEN) {
             value.set_default(&["data", names::TOKEN], service_account_token()?);
         }
-        self.put(id, value);
+        self.objects.insert_value(value.into_value());
+        self.note(&id, None);
         Ok(())
     }
 
     /// Takes an object as the API server has it. None if it has none.
     pub(crate) fn replace(&mut self, id: &ObjectRef, object: Option<Object>) {
-        match object {
-            Some(object) => {
-                let content = Content::Value(SecretValue::new(object.to_value()));
-                self.insert(object.id(), Stored { object, content });
-            }
-            None => {
-                if let Some(gone) = self.objects.remove(id) {
-                    self.index.remove(id, &gone.object);
-                }
-            }
+        if let Some(before) = self.objects.remove(id) {
+            self.index.remove(id, &before);
+        }
+        self.texts.remove(id);
+        if let Some(object) = object {
+            self.index.add(&object.id(), &object);
+            self.objects.load(object);
         }
     }
 
     /// The version of an object, as an effect on it names it. Empty if it is unknown.
     pub(crate) fn version(&self, id: &ObjectRef) -> Version {
-        let metadata = self.objects.get(id).map(|stored| stored.object.metadata());
-        let metadata = metadata.flatten().cloned().unwrap_or_default();
+        let metadata = self.objects.object(id).map(Object::metadata);
+        let metadata = metadata.cloned().unwrap_or_default();
         Version {
             uid: metadata.uid,
             resource_version: metadata.resource_version,
@@ -193,10 +158,7 @@ impl Store {
     /// The changes to be written, in order: each changed object with its manifest,
     /// or with none if it was deleted.
     pub(crate) fn changes(&self) -> Result<Vec<(ObjectRef, Option<Zeroizing<String>>)>> {
-        let text = |id: &ObjectRef| match self.objects.get(id) {
-            None => Ok(None),
-            Some(stored) => stored.value().map(|value| value.to_yaml()).transpose(),
-        };
+        let text = |id: &ObjectRef| self.value(id).map(|value| value.to_yaml()).transpose();
         self.changed
             .iter()
             .map(|id| Ok((id.clone(), text(id)?)))
@@ -224,112 +186,69 @@ impl Store {
         self.changed.is_empty()
     }
 
-    /// Deletes an object as `kubectl delete` would.
-    fn delete(&mut self, id: &ObjectRef, now: Timestamp) {
-        let value = self.objects.get(id).and_then(Stored::value);
-        // The owner of a finalizer must finish its work first.
-        match value.filter(|value| has_finalizers(value)) {
-            Some(mut value) => {
-                value.set_default(&["metadata", "deletionTimestamp"], now.to_string());
-                self.put(id.clone(), value);
-            }
-            None => self.remove(id, now),
-        }
+    /// Gives the library's store every field of an object that is on the disk, so that a
+    /// change keeps them.
+    fn open(&mut self, id: &ObjectRef) -> Result<(), ApplyError> {
+        let (Some(text), Some(object)) = (self.texts.get(id), self.objects.object(id)) else {
+            return Ok(());
+        };
+        let value = SecretValue::parse(text).ok();
+        let value = value.filter(|value| value.to_object().id() == *id);
+        let value = value.ok_or_else(|| ApplyError::Unreadable(id.clone()))?;
+        self.objects.load_value(object.clone(), value.into_value());
+        self.texts.remove(id);
+        Ok(())
     }
 
-    /// Removes an object, and deletes the objects that it alone owns.
-    fn remove(&mut self, id: &ObjectRef, now: Timestamp) {
-        let Some(stored) = self.objects.remove(id) else {
-            return;
-        };
-        self.index.remove(id, &stored.object);
-        self.mark(id.clone());
-        for owned in self.orphans_of(&stored.object) {
-            self.delete(&owned, now);
+    fn change(&mut self, effect: &Effect, now: Timestamp) -> Result<()> {
+        let id = effect.id();
+        let before = self.objects.object(&id).cloned();
+        self.objects.set_time(now);
+        self.objects.apply(effect)?;
+        if self.objects.object(&id) == before.as_ref() {
+            return Ok(());
+        }
+        self.texts.remove(&id);
+        self.note(&id, before.as_ref());
+        if let Some(gone) = before.filter(|_| !self.contains(&id)) {
+            for id in self.orphans_of(&gone) {
+                let version = Version::default();
+                self.apply(&Effect::Delete { id, version }, now)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that an object is not as it was before.
+    fn note(&mut self, id: &ObjectRef, before: Option<&Object>) {
+        if let Some(before) = before {
+            self.index.remove(id, before);
+        }
+        if let Some(object) = self.objects.object(id) {
+            self.index.add(id, object);
+        }
+        if self.is_changed.insert(id.clone()) {
+            self.changed.push(id.clone());
         }
     }
 
     /// The objects that have lost their last owner: they name the removed object as
     /// an owner, and no other existing object.
     fn orphans_of(&self, gone: &Object) -> Vec<ObjectRef> {
-        let uid = gone.metadata().map(|metadata| metadata.uid.as_str());
-        let Some(uid) = uid.filter(|uid| !uid.is_empty()) else {
+        let uid = &gone.metadata().uid;
+        if uid.is_empty() {
             return Vec::new();
-        };
+        }
         let is_there = |uid: &str| {
-            let mut present = self.objects().filter_map(Object::metadata);
+            let mut present = self.objects().map(Object::metadata);
             present.any(|metadata| metadata.uid == uid)
         };
         let ends = |object: &&Object| {
-            let owners = object.metadata().map(|metadata| &metadata.owner_references);
-            owners.is_some_and(|owners| {
-                owners.iter().any(|owner| owner.uid == uid)
-                    && !owners.iter().any(|owner| is_there(&owner.uid))
-            })
+            let owners = &object.metadata().owner_references;
+            owners.iter().any(|owner| owner.uid == *uid)
+                && !owners.iter().any(|owner| is_there(&owner.uid))
         };
         self.objects().filter(ends).map(Object::id).collect()
-    }
-
-    /// Stores an object. Removes it if it is being deleted and has no finalizer left.
-    fn put_or_remove(&mut self, id: ObjectRef, value: SecretValue, now: Timestamp) {
-        if is_ended(&value) {
-            self.remove(&id, now);
-        } else {
-            self.put(id, value);
-        }
-    }
-
-    fn put(&mut self, id: ObjectRef, mut value: SecretValue) {
-        self.revision = self.revision.saturating_add(1);
-        value.set(&["metadata", "resourceVersion"], self.revision.to_string());
-        let stored = Stored {
-            object: value.to_object(),
-            content: Content::Value(value),
-        };
-        self.insert(id.clone(), stored);
-        self.mark(id);
-    }
-
-    fn insert(&mut self, id: ObjectRef, stored: Stored) {
-        if let Some(before) = self.objects.get(&id) {
-            self.index.remove(&id, &before.object);
-        }
-        self.index.add(&id, &stored.object);
-        self.objects.insert(id, stored);
-    }
-
-    fn mark(&mut self, id: ObjectRef) {
-        if self.is_changed.insert(id.clone()) {
-            self.changed.push(id);
-        }
-    }
-
-    fn at(&self, id: &ObjectRef, seen: &Version) -> Result<&Stored, ApplyError> {
-        let stored = self
-            .objects
-            .get(id)
-            .ok_or_else(|| ApplyError::Missing(id.clone()))?;
-        let metadata = stored
-            .object
-            .metadata()
-            .ok_or_else(|| ApplyError::Unreadable(id.clone()))?;
-        let same = |seen: &str, present: &str| seen.is_empty() || seen == present;
-        if same(&seen.uid, &metadata.uid)
-            && same(&seen.resource_version, &metadata.resource_version)
-        {
-            Ok(stored)
-        } else {
-            Err(ApplyError::Changed(id.clone()))
-        }
-    }
-}
-
-impl Stored {
-    fn value(&self) -> Option<SecretValue> {
-        match &self.content {
-            Content::Text(text) => SecretValue::parse(text).ok(),
-            Content::Value(value) => Some(value.clone()),
-        }
     }
 }
 
@@ -361,19 +280,8 @@ fn read(id: &ObjectRef, text: &[u8]) -> Object {
     })
 }
 
-fn has_finalizers(value: &Value) -> bool {
-    let finalizers = value.pointer("/metadata/finalizers");
-    let finalizers = finalizers.and_then(Value::as_array);
-    finalizers.is_some_and(|finalizers| !finalizers.is_empty())
-}
-
-/// Whether an object is deleted and has no finalizers.
-fn is_ended(value: &Value) -> bool {
-    value.pointer("/metadata/deletionTimestamp").is_some() && !has_finalizers(value)
-}
-
-/// Sets the fields to which an API server gives a default value.
-fn complete(value: &mut SecretValue, kind: Kind) {
+/// The object with the fields to which an API server gives a default value.
+fn completed(mut value: SecretValue, kind: Kind) -> SecretValue {
     match kind {
         Kind::Namespace => {
             let name = value.pointer("/metadata/name").cloned().unwrap_or_default();
@@ -392,6 +300,7 @@ fn complete(value: &mut SecretValue, kind: Kind) {
         }
         _ => {}
     }
+    value
 }
 
 #[cfg(test)]

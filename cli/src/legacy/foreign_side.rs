@@ -399,8 +399,8 @@ fn claimants(home: &Home) -> Vec<ClusterId> {
 /// with keys. A holder of the token must not get one of these names.
 fn principals(home: &Home, peer: &ClusterId) -> NameTable {
     let is_peers_own = |object: &Object| {
-        let labels = object.metadata().map(|metadata| &metadata.labels);
-        let label = labels.and_then(|labels| labels.get(names::DISCOVERY_CLUSTER_ID_LABEL));
+        let labels = &object.metadata().labels;
+        let label = labels.get(names::DISCOVERY_CLUSTER_ID_LABEL);
         label.map(String::as_str) == Some(peer.as_str())
     };
     let is_taken = !home.bindings_of(peer.as_str()).all(is_peers_own)

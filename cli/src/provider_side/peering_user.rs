@@ -12,8 +12,8 @@ use std::{cell::Cell, sync::Arc};
 
 use liqo_auth::{
     crypto::{CertificateChain, KeyPair},
-    machine::{Effect, Follower, Requirement, Step, Version, Watch},
-    model::{CertificateSigningRequest, Kind, Object, ObjectRef, Resource, SecretBytes, names},
+    machine::{Effect, Follower, Requirement, Step, Watch},
+    model::{CertificateSigningRequest, Kind, ObjectRef, Resource, SecretBytes, names},
     policy::Policy,
     provider::NewPeeringUser,
 };
@@ -141,13 +141,9 @@ impl ProviderSide<'_> {
     fn deletion_of(&self, id: &ObjectRef) -> Effect {
         let mut objects = self.home.objects();
         let object = objects.find(|object| object.id() == *id);
-        let mut version = object.and_then(Object::metadata).map_or(
-            Version {
-                uid: String::new(),
-                resource_version: String::new(),
-            },
-            version_of,
-        );
+        let mut version = object
+            .map(|object| version_of(object.metadata()))
+            .unwrap_or_default();
         if id.kind != Kind::Namespace {
             // The signer may answer meanwhile.
             version.resource_version.clear();

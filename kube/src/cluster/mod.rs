@@ -229,9 +229,8 @@ pub struct Opened {
 const SETTINGS_SECRET: &str = "liqo-auth-settings";
 
 fn is_record(secret: &Object) -> bool {
-    let unreadable = || Some(&*secret.as_unreadable()?.metadata);
-    let metadata = secret.metadata().or_else(unreadable);
-    metadata.is_some_and(|it| it.labels.contains_key(names::RECORD_PEER_LABEL))
+    let labels = &secret.metadata().labels;
+    labels.contains_key(names::RECORD_PEER_LABEL)
 }
 
 async fn config_maps(client: &Client, namespace: &str) -> Result<Vec<DynamicObject>, Error> {

@@ -38,10 +38,7 @@ impl Shared {
             let peer = Namespace::from_object(object)?.tenant()?;
             Some((object.id().name, peer))
         };
-        let exists = |object: &Object| {
-            let metadata = object.metadata();
-            metadata.is_some_and(|it| it.deletion_timestamp.is_none())
-        };
+        let exists = |object: &Object| object.metadata().deletion_timestamp.is_none();
         let mut begun = BTreeMap::new();
         match change {
             Change::Listed(objects) => {

@@ -90,10 +90,7 @@ impl Account {
     pub(crate) async fn release(&self, namespace: &str) -> Result<(), Error> {
         self.bound().remove(namespace);
         let id = ObjectRef::new(Kind::RoleBinding, namespace, BINDING);
-        let version = Version {
-            uid: String::new(),
-            resource_version: String::new(),
-        };
+        let version = Version::default();
         apply(&self.client, &Effect::Delete { id, version }).await?;
         Ok(())
     }

@@ -251,8 +251,7 @@ impl RemoteCluster {
                 return Ok(was_there);
             };
             was_there = true;
-            let metadata = tenant.metadata();
-            if metadata.is_some_and(|metadata| metadata.deletion_timestamp.is_some()) {
+            if tenant.metadata().deletion_timestamp.is_some() {
                 return Ok(true);
             }
             let (id, version) = (tenant.id(), version_of(&tenant));
@@ -459,10 +458,8 @@ impl core::fmt::Debug for RemoteCluster {
 fn version_of(object: &Object) -> Version {
     let metadata = object.metadata();
     Version {
-        uid: metadata.map(|it| it.uid.clone()).unwrap_or_default(),
-        resource_version: metadata
-            .map(|it| it.resource_version.clone())
-            .unwrap_or_default(),
+        uid: metadata.uid.clone(),
+        resource_version: metadata.resource_version.clone(),
     }
 }
 

@@ -88,10 +88,8 @@ impl RemoteCluster {
                 names::TRUE.to_owned(),
             ),
         ];
-        let stored = found.metadata().map(|metadata| &metadata.labels);
-        let has = |(key, value): &(String, String)| {
-            stored.and_then(|stored| stored.get(key)) == Some(value)
-        };
+        let stored = &found.metadata().labels;
+        let has = |(key, value): &(String, String)| stored.get(key) == Some(value);
         if labels.iter().all(has) {
             return Ok(id.name);
         }

@@ -124,7 +124,7 @@ mod tests {
 
     fn taken(changes: &mut Changes) -> Vec<String> {
         let shown = |object: &Object| {
-            let metadata = object.metadata().unwrap();
+            let metadata = object.metadata();
             format!("{}@{}", metadata.name, metadata.resource_version)
         };
         let taken = std::iter::from_fn(|| changes.take());

@@ -16,7 +16,7 @@ async fn an_object_is_created_once() {
     let Applied::Written(object) = apply(&server.client(), &effect).await.unwrap() else {
         panic!("not written");
     };
-    assert!(!object.metadata().unwrap().uid.is_empty());
+    assert!(!object.metadata().uid.is_empty());
     let again = apply(&server.client(), &effect).await.unwrap();
     assert!(matches!(again, Applied::NameTaken), "{again:?}");
 }
@@ -55,10 +55,7 @@ async fn what_is_gone_is_missing() {
     let server = FakeApiServer::with_liqo("milan");
     let deletion = Effect::Delete {
         id: ObjectRef::new(Kind::Secret, "liqo", "none"),
-        version: Version {
-            uid: String::new(),
-            resource_version: String::new(),
-        },
+        version: Version::default(),
     };
     let outcome = apply(&server.client(), &deletion).await.unwrap();
     assert!(matches!(outcome, Applied::Missing), "{outcome:?}");

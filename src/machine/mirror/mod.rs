@@ -244,11 +244,11 @@ impl Mirror {
     pub fn written(&mut self, effect: &Effect, object: Object) -> bool {
         let id = effect.id();
         let is_deleted = self.deleted.contains(uid(&object));
-        let stored = self.store.get(&id).map(Object::any_metadata);
+        let stored = self.store.get(&id).map(Object::metadata);
         let is_next = match (effect, stored) {
             (Effect::Create(_), None) => !is_deleted,
             (Effect::Replace { version, .. } | Effect::Patch { version, .. }, Some(stored)) => {
-                *version == Version::of(stored) && stored.uid == object.any_metadata().uid
+                *version == Version::of(stored) && stored.uid == object.metadata().uid
             }
             _ => false,
         };
@@ -429,5 +429,5 @@ fn check(watch: &Watch, object: &Object) -> Result<(), MirrorError> {
 }
 
 fn uid(object: &Object) -> &str {
-    &object.any_metadata().uid
+    &object.metadata().uid
 }

@@ -20,7 +20,7 @@ use crate::{
 /// write objects of a kind in a namespace.
 pub(super) fn of(object: &Object, owner: impl FnOnce(Kind, &str) -> Option<ClusterId>) -> Concerns {
     let (kind, namespace, name) = object.key();
-    let metadata = object.any_metadata();
+    let metadata = object.metadata();
     let label = |key: &str| metadata.label(key);
     let owner = kind
         .is_namespaced()

@@ -89,6 +89,6 @@ impl Change {
 }
 
 fn releases_finalizer(before: &Object, after: &Object) -> bool {
-    let finalizers = |object: &Object| object.any_metadata().finalizers.len();
+    let finalizers = |object: &Object| object.metadata().finalizers.len();
     finalizers(after) < finalizers(before)
 }

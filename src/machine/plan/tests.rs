@@ -150,7 +150,7 @@ fn an_edit_changes_the_object_that_the_plan_writes() {
     };
     wanted.metadata.uid = "1".to_owned();
     assert_eq!(*object, Object::from(wanted));
-    assert_eq!(made.metadata().unwrap().uid, "1");
+    assert_eq!(made.metadata().uid, "1");
 }
 
 #[test]

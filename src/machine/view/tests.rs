@@ -36,7 +36,7 @@ fn what_may_be_the_wanted_object_is_found_among_what_cannot_be_read() {
         // Other unreadable objects precede and follow it in the order.
         let others = all
             .iter()
-            .filter(|other| other.any_metadata() != one.any_metadata());
+            .filter(|other| other.metadata() != one.metadata());
         for name in ["one", "two", "three"] {
             let may_be = |it: &Object, kind, namespace| {
                 let unreadable = it.as_unreadable().unwrap();

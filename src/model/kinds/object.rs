@@ -192,7 +192,7 @@ macro_rules! kinds {
 
         impl Object {
             /// The metadata; for an unreadable object, the parts that are known.
-            pub(crate) fn any_metadata(&self) -> &Metadata {
+            pub fn metadata(&self) -> &Metadata {
                 match self {
                     $(Self::$Kind(object) => &object.metadata,)*
                     Self::Unreadable(unreadable) => &unreadable.metadata,
@@ -200,7 +200,7 @@ macro_rules! kinds {
             }
 
             /// The metadata, to be changed in place.
-            pub(crate) fn any_metadata_mut(&mut self) -> &mut Metadata {
+            pub fn metadata_mut(&mut self) -> &mut Metadata {
                 match self {
                     $(Self::$Kind(object) => &mut object.metadata,)*
                     Self::Unreadable(unreadable) => &mut unreadable.metadata,
@@ -319,27 +319,11 @@ impl Object {
         let (namespace, name) = match self {
             Self::Unreadable(Unreadable { id, .. }) => (&id.namespace, &id.name),
             object => {
-                let metadata = object.any_metadata();
+                let metadata = object.metadata();
                 (&metadata.namespace, &metadata.name)
             }
         };
         (self.kind(), namespace, name)
-    }
-
-    /// The metadata; `None` for an unreadable object.
-    pub fn metadata(&self) -> Option<&Metadata> {
-        match self {
-            Self::Unreadable(_) => None,
-            object => Some(object.any_metadata()),
-        }
-    }
-
-    /// The metadata, to be changed in place; `None` for an unreadable object.
-    pub fn metadata_mut(&mut self) -> Option<&mut Metadata> {
-        match self {
-            Self::Unreadable(_) => None,
-            object => Some(object.any_metadata_mut()),
-        }
     }
 
     /// The unreadable object, if it is one.

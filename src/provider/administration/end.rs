@@ -98,7 +98,7 @@ fn slices_remain(observed: &Observed<'_>, view: &View<'_>) -> Option<Error> {
     let remaining: Vec<ObjectRef> = view
         .present(Kind::ResourceSlice)
         .filter(|slice| {
-            let metadata = slice.any_metadata();
+            let metadata = slice.metadata();
             slice.key().1 == namespace
                 && !replication::is_requested_from(metadata, &observed.peer)
                 && !is_being_deleted(metadata)
@@ -126,7 +126,7 @@ fn delete_leftovers(look: &Look<'_>, plan: &mut Plan<'_>) {
         }
     }
     let secrets = view.present(Kind::Secret).filter(|secret| {
-        let (metadata, (_, _, name)) = (secret.any_metadata(), secret.key());
+        let (metadata, (_, _, name)) = (secret.metadata(), secret.key());
         let peer = metadata.label(names::REMOTE_CLUSTER_ID_LABEL);
         let is_the_peers = peer == Some(observed.peer.as_str());
         metadata.namespace == namespace

@@ -4,7 +4,7 @@ use crate::{
     audit::{Decision, Event},
     error::Error,
     machine::Awaited,
-    model::{Kind, Metadata, Object},
+    model::{Kind, Object},
     provider::{
         look::Look,
         record::{AccessKey, Record, SliceKey},
@@ -80,8 +80,8 @@ fn to_revoke(look: &Look<'_>, record: &Record) -> Vec<AccessKey> {
         .collect();
     // A slice that cannot be read may have any UID.
     let is_of = |slice: &Object, one: &SliceKey| {
-        let has_uid = |metadata: &Metadata| metadata.uid == one.uid;
-        slice.key().2 == one.slice && slice.metadata().is_none_or(has_uid)
+        let has_uid = slice.metadata().uid == one.uid || slice.as_unreadable().is_some();
+        slice.key().2 == one.slice && has_uid
     };
     let is_gone =
         |one: &&SliceKey| tenant.is_none() || !slices.iter().any(|slice| is_of(slice, one));

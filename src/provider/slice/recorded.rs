@@ -42,13 +42,13 @@ impl Provider {
         let look = self.look_at(view, &observed, Timestamp::EPOCH);
         let namespace = observed.namespace_name();
         let present = view.present(Kind::ResourceSlice);
-        let here = present.filter(|slice| slice.any_metadata().namespace == namespace);
+        let here = present.filter(|slice| slice.metadata().namespace == namespace);
         Ok(here.filter_map(|slice| recorded(&look, slice)).collect())
     }
 }
 
 fn recorded(look: &Look<'_>, slice: &Object) -> Option<RecordedSlice> {
-    let metadata = slice.any_metadata();
+    let metadata = slice.metadata();
     let record = match record_of(look, &metadata.name) {
         None => None,
         Some((_, record)) => Some(record.ok()?),

@@ -134,7 +134,7 @@ fn objects_are_deleted_in_order() {
     ];
     for object in &stays[..1] {
         let mut other = object.clone();
-        other.metadata_mut().unwrap().name = "liqo-remote-certificate-of-another".into();
+        other.metadata_mut().name = "liqo-remote-certificate-of-another".into();
         exchange.at_provider.insert(other);
     }
     exchange.at_provider.insert(stays[1].clone());

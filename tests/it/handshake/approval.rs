@@ -13,7 +13,7 @@ use liqo_auth::{
 };
 
 use crate::clusters::{
-    exchange::{self, Exchange, Setup, ed25519, id},
+    exchange::{Exchange, Setup, ed25519, id},
     notary::{DAY, Notary, YEAR},
     store,
 };
@@ -412,7 +412,7 @@ fn replace_nonce(exchange: &mut Exchange) {
 /// Deletes the Tenant, and lets the provider end the peering.
 fn end(exchange: &mut Exchange) {
     let tenant = exchange.stored_tenant().id();
-    exchange.at_provider.delete(&tenant, exchange::now());
+    exchange.at_provider.delete(&tenant);
     exchange.turns_of_provider();
 }
 

@@ -131,7 +131,7 @@ fn a_nonce_secret_kept_by_a_finalizer_invites_nobody_and_ends_in_rest() {
         released.metadata.finalizers.clear();
         let id = secret_ref(NAMESPACE, "liqo-nonce");
         exchange.at_provider.insert(released.into());
-        exchange.at_provider.delete(&id, exchange.now);
+        exchange.at_provider.delete(&id);
         exchange.turn_once();
         assert!(exchange.at_provider.get::<Secret>("liqo", RECORD).is_none());
         assert_eq!(exchange.phases().0, "Uninvited");
@@ -175,10 +175,9 @@ fn an_empty_secret_invites_at_first_and_never_after_an_end() {
         exchange.at_provider.insert(namespace.into());
         plant(&mut exchange, b"", true);
         if is_deleted {
-            let now = exchange.now;
             exchange
                 .at_provider
-                .delete(&secret_ref(NAMESPACE, "liqo-nonce"), now);
+                .delete(&secret_ref(NAMESPACE, "liqo-nonce"));
         }
         assert_eq!(exchange.phases().0, expected);
     }

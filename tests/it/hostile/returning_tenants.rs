@@ -8,7 +8,7 @@ use liqo_auth::{
     provider::Phase,
 };
 
-use crate::clusters::exchange::{self, Exchange, Setup};
+use crate::clusters::exchange::{Exchange, Setup};
 
 #[test]
 fn a_tenant_with_a_signature_over_another_nonce_is_refused() {
@@ -41,7 +41,7 @@ fn a_deleted_tenant_that_returns_is_refused() {
         let mut exchange = Setup::new().exchange();
         exchange.settle();
         let mut tenant = exchange.stored_tenant();
-        exchange.at_provider.delete(&tenant.id(), exchange::now());
+        exchange.at_provider.delete(&tenant.id());
         exchange.turns_of_provider();
         if is_signed_anew {
             let other = Nonce::random(&Entropy::from_bytes([99; 32]));

@@ -110,8 +110,7 @@ fn an_unreadable_tenant_that_is_deleted_takes_the_rights_with_it() {
     for (what, csr) in spoilt_requests() {
         let mut pool = with_tenant(&csr);
         let id = tenant(&pool).unwrap().id();
-        let now = pool.now;
-        pool.at_provider.delete(&id, now);
+        pool.at_provider.delete(&id);
         pool.settle();
         assert_eq!(bindings(&pool), 0, "{what}");
         assert!(tenant(&pool).is_none(), "{what}");

@@ -204,7 +204,7 @@ fn the_answer_to_a_write_does_not_restore_a_deleted_object() {
 
     // An answer is used only if no other change came in between.
     let replace = |seen: &Object| {
-        let metadata = seen.metadata().unwrap();
+        let metadata = seen.metadata();
         let version = version(&metadata.uid, &metadata.resource_version);
         Effect::Replace {
             object: again.clone(),
@@ -416,7 +416,7 @@ fn role(name: &str, labels: &[(&str, &str)]) -> Object {
 }
 
 fn versioned(mut object: Object, uid: &str, version: &str) -> Object {
-    let metadata = object.metadata_mut().unwrap();
+    let metadata = object.metadata_mut();
     metadata.uid = uid.to_owned();
     metadata.resource_version = version.to_owned();
     object

@@ -95,7 +95,7 @@ struct Whose(Option<BTreeSet<ClusterId>>);
 
 impl Whose {
     fn of<'a>(object: &Object, among: impl Iterator<Item = &'a Object>) -> Self {
-        let metadata = object.metadata().unwrap();
+        let metadata = object.metadata();
         let by_label = metadata.labels.get("liqo.io/remote-cluster-id");
         let by_label = by_label.map(|peer| id(peer));
         let peers = match object {

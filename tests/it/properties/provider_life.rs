@@ -160,8 +160,7 @@ impl Life {
                 }
             }
             Deed::DeleteTenant => {
-                let (id, now) = (tenant_id(), self.exchange.now);
-                self.objects().delete(&id, now);
+                self.objects().delete(&tenant_id());
             }
             Deed::Bring(slice, bringing) => self.bring(*slice, *bringing),
             Deed::Wipe(slice) => {

@@ -158,9 +158,7 @@ fn places(effect: &Effect, stored: Option<&Object>, may_forget: bool) -> Vec<Pla
         } => patch.pointer("/metadata/finalizers"),
         _ => None,
     };
-    let finalizers = stored
-        .and_then(Object::metadata)
-        .map(|it| it.finalizers.len());
+    let finalizers = stored.map(Object::metadata).map(|it| it.finalizers.len());
     match released {
         Some(left) if left.as_array().map_or(0, Vec::len) < finalizers.unwrap_or(0) => {
             vec![Place::Release]

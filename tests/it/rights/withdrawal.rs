@@ -125,8 +125,7 @@ fn an_unreadable_secret_does_not_prevent_the_withdrawal_of_rights() {
                 Some(condition) => set_condition(&mut rehearsal, condition),
                 None => {
                     let id = tenant(&rehearsal).id();
-                    let now = rehearsal.now;
-                    rehearsal.at_provider.delete(&id, now);
+                    rehearsal.at_provider.delete(&id);
                 }
             }
             rehearsal
@@ -183,8 +182,7 @@ fn a_condition_is_recorded_even_if_the_tenant_is_invalid() {
 fn no_peer_comes_or_comes_back_without_an_invitation() {
     let mut rehearsal = authenticated();
     let id = tenant(&rehearsal).id();
-    let now = rehearsal.now;
-    rehearsal.at_provider.delete(&id, now);
+    rehearsal.at_provider.delete(&id);
     rehearsal.settle().unwrap();
     assert_eq!(phase(&rehearsal), "Ended");
     assert!(
@@ -200,7 +198,7 @@ fn no_peer_comes_or_comes_back_without_an_invitation() {
     let labels = [(names::REMOTE_CLUSTER_ID_LABEL, "stranger")];
     objects.insert(secret("bait", labels.into()));
     let env = Env {
-        now,
+        now: rehearsal.now,
         entropy: Entropy::from_bytes([7; 32]),
     };
     let step = rehearsal
@@ -259,8 +257,7 @@ fn the_release_of_a_key_keeps_the_condition_and_the_used_nonces() {
     set_condition(&mut rehearsal, TenantCondition::Drained);
     rehearsal.settle().unwrap();
     let id = tenant(&rehearsal).id();
-    let now = rehearsal.now;
-    rehearsal.at_provider.delete(&id, now);
+    rehearsal.at_provider.delete(&id);
     rehearsal.settle().unwrap();
 
     let step = rehearsal

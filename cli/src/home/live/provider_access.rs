@@ -74,7 +74,7 @@ fn reach(
         Ok(opened) => {
             let (live, settings) = Live::of(connection, server, opened)?;
             let ground = Ground::Cluster(Box::new(live));
-            let home = Home::new(site.clone(), ground, settings, Store::default());
+            let home = Home::new(site.clone(), ground, settings, Store::empty()?);
             Ok(ProviderAccess::Administrator(Box::new(home)))
         }
         Err(error) if error.is_forbidden() => {

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 
 fn store() -> Store {
-    let mut store = Store::default();
+    let mut store = Store::empty().unwrap();
     let namespace = Namespace::for_tenant(&"cl-b".parse().unwrap());
     store
         .apply(&Effect::Create(namespace.into()), now())
@@ -58,7 +58,7 @@ fn a_version_that_has_passed_is_refused() {
 fn a_patch_keeps_what_it_does_not_know() {
     let id = ObjectRef::new(Kind::Namespace, "", "liqo-tenant-cl-b");
     let text = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: liqo-tenant-cl-b\n  resourceVersion: \"7\"\nunknown:\n- word\n";
-    let mut store = Store::default();
+    let mut store = Store::empty().unwrap();
     store.load(id.clone(), Zeroizing::new(text.as_bytes().to_vec()));
     store.apply(&patch("7"), now()).unwrap();
     let value = store.value(&id).unwrap();
@@ -72,7 +72,7 @@ fn a_patch_keeps_what_it_does_not_know() {
 
 #[test]
 fn what_has_a_finalizer_ends_when_that_is_gone() {
-    let mut store = Store::default();
+    let mut store = Store::empty().unwrap();
     let tenant = json!({
         "apiVersion": names::API_VERSION, "kind": "Tenant",
         "metadata": { "namespace": "t", "name": "a", "finalizers": ["x/y"] },
@@ -87,7 +87,7 @@ fn what_has_a_finalizer_ends_when_that_is_gone() {
     );
     let release = Effect::Patch {
         id: id.clone(),
-        version: any(),
+        version: Version::default(),
         part: Part::Main,
         patch: json!({"metadata": {"finalizers": []}}),
     };
@@ -96,8 +96,36 @@ fn what_has_a_finalizer_ends_when_that_is_gone() {
 }
 
 #[test]
+fn what_cannot_be_read_is_patched_in_its_metadata_and_deleted() {
+    let id = ObjectRef::new(Kind::ResourceSlice, "t", "pool");
+    let text = "apiVersion: authentication.liqo.io/v1beta1\nkind: ResourceSlice\nmetadata:\n  namespace: t\n  name: pool\n  finalizers: [x/y]\nspec:\n  class: [1, 2]\n";
+    let mut store = Store::empty().unwrap();
+    store.load(id.clone(), Zeroizing::new(text.as_bytes().to_vec()));
+    store.apply(&delete(&id), now()).unwrap();
+    assert_eq!(
+        store.value(&id).unwrap().pointer("/spec/class/1"),
+        Some(&json!(2))
+    );
+    let release = Effect::Patch {
+        id: id.clone(),
+        version: store.version(&id),
+        part: Part::Main,
+        patch: json!({"metadata": {"finalizers": []}}),
+    };
+    store.apply(&release, now()).unwrap();
+    assert!(!store.contains(&id));
+    assert_eq!(store.changed().count(), 1);
+
+    // A text that is no object can be deleted alone.
+    store.load(id.clone(), Zeroizing::new(b"{{".to_vec()));
+    assert!(store.apply(&release, now()).is_err());
+    store.apply(&delete(&id), now()).unwrap();
+    assert!(!store.contains(&id));
+}
+
+#[test]
 fn what_is_owned_ends_with_its_owners() {
-    let mut store = Store::default();
+    let mut store = Store::empty().unwrap();
     let object = |name: &str, owners: Value| {
         SecretValue::new(json!({
             "apiVersion": "v1", "kind": "Secret",
@@ -130,20 +158,13 @@ fn what_is_owned_ends_with_its_owners() {
 fn delete(id: &ObjectRef) -> Effect {
     Effect::Delete {
         id: id.clone(),
-        version: any(),
-    }
-}
-
-fn any() -> Version {
-    Version {
-        uid: String::new(),
-        resource_version: String::new(),
+        version: Version::default(),
     }
 }
 
 #[test]
 fn a_service_account_gets_its_token() {
-    let mut store = Store::default();
+    let mut store = Store::empty().unwrap();
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
         "metadata": { "namespace": "guests", "name": "a-token" },
@@ -156,7 +177,7 @@ fn a_service_account_gets_its_token() {
 #[test]
 fn a_file_with_another_object_is_unreadable_and_there() {
     let id = ObjectRef::new(Kind::Namespace, "", "liqo-tenant-cl-b");
-    let mut store = Store::default();
+    let mut store = Store::empty().unwrap();
     let text = b"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: other\n".to_vec();
     store.load(id.clone(), Zeroizing::new(text));
     let object = store.objects().next().unwrap();
@@ -174,7 +195,7 @@ fn a_file_with_another_object_is_unreadable_and_there() {
 
 #[test]
 fn a_replacement_does_not_end_a_deletion() {
-    let mut store = Store::default();
+    let mut store = Store::empty().unwrap();
     let mut secret = Secret::default();
     secret.metadata.name = "record".to_owned();
     secret.metadata.namespace = "liqo".to_owned();
@@ -183,7 +204,7 @@ fn a_replacement_does_not_end_a_deletion() {
     store
         .apply(&Effect::Create(secret.clone().into()), now())
         .unwrap();
-    store.delete(&id, now());
+    store.apply(&delete(&id), now()).unwrap();
     let mut replace = |secret: &Secret| {
         let replace = Effect::Replace {
             object: secret.clone().into(),

@@ -48,7 +48,7 @@ impl Originals {
         let name = names::kubeconfig_secret(&names::identity_name(view.peer()));
         let mut secrets = view.objects().filter_map(Secret::from_object);
         let held = view.objects().filter_map(|object| {
-            let metadata = object.metadata()?;
+            let metadata = object.metadata();
             let held = Held::by_finalizer(object, metadata)?;
             let waits = match held.id.kind {
                 Kind::ResourceSlice | Kind::Renew => {

@@ -176,7 +176,7 @@ impl Remote {
         let Effect::Delete { id, .. } = effect else {
             return false;
         };
-        let replica = self.mirror.get(id).and_then(Object::metadata);
+        let replica = self.mirror.get(id).map(Object::metadata);
         replica.is_some_and(|replica| replica.deletion_timestamp.is_some())
     }
 
@@ -201,10 +201,8 @@ fn tenant_namespace(own: &ClusterId, identity: &Identity) -> Object {
 
 /// Removes the label by which Liqo names a local owner. A replica has none.
 fn leave_out_ownership(effect: &mut Effect) {
-    if let Effect::Create(replica) = effect
-        && let Some(metadata) = replica.metadata_mut()
-    {
-        metadata.labels.remove(OWNERSHIP_LABEL);
+    if let Effect::Create(replica) = effect {
+        replica.metadata_mut().labels.remove(OWNERSHIP_LABEL);
     }
 }
 

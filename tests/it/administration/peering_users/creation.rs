@@ -171,7 +171,7 @@ fn a_missing_or_ambiguous_role_is_an_error() {
             .unwrap()
             .clone();
         let mut second = role.clone();
-        second.metadata_mut().unwrap().name.push_str("-2");
+        second.metadata_mut().name.push_str("-2");
         exchange.at_provider.insert(second);
         let other = exchange
             .at_provider
@@ -320,7 +320,7 @@ fn the_declared_interests_cover_all_objects_of_a_peering_user() {
         .iter()
         .filter(|object| matches!(object.id().kind, Kind::Role | Kind::ClusterRole))
         .filter(|object| {
-            let labels = &object.metadata().unwrap().labels;
+            let labels = &object.metadata().labels;
             labels.get(names::APP_COMPONENT_LABEL).map(String::as_str)
                 == Some(names::PEERING_USER_COMPONENT)
         });

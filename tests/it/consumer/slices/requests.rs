@@ -198,7 +198,7 @@ fn a_slice_that_is_not_for_this_provider_is_left_alone() {
     ] {
         let mut home = Home::authenticated(YEAR);
         let mut slice = by_hand();
-        let labels = &mut slice.metadata_mut().unwrap().labels;
+        let labels = &mut slice.metadata_mut().labels;
         match value {
             None => labels.remove(label),
             Some(value) => labels.insert(label.to_owned(), value.to_owned()),
@@ -215,7 +215,7 @@ fn a_slice_that_is_not_for_this_provider_is_left_alone() {
 fn an_unreadable_replica_of_the_peers_slice_is_left_alone() {
     let mut home = Home::authenticated(YEAR);
     let mut replica = by_hand();
-    let labels = &mut replica.metadata_mut().unwrap().labels;
+    let labels = &mut replica.metadata_mut().labels;
     labels.insert("liqo.io/replicated".to_owned(), "true".to_owned());
     let mut replica = replica.to_value();
     replica["spec"] = 5.into();

@@ -51,7 +51,6 @@ fn a_peering_user_is_written_for_the_judge() {
                 object.id().kind == Kind::RoleBinding
                     && object
                         .metadata()
-                        .unwrap()
                         .labels
                         .contains_key(names::PEERING_USER_LABEL)
             })

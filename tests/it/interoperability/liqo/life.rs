@@ -367,19 +367,14 @@ fn collect_garbage(objects: &mut Objects) {
     loop {
         let present: BTreeSet<String> = objects
             .iter()
-            .filter_map(Object::metadata)
+            .map(Object::metadata)
             .map(|metadata| metadata.uid.clone())
             .collect();
         let orphans: Vec<ObjectRef> = objects
             .iter()
             .filter(|object| {
-                object.metadata().is_some_and(|metadata| {
-                    !metadata.owner_references.is_empty()
-                        && metadata
-                            .owner_references
-                            .iter()
-                            .all(|owner| !present.contains(&owner.uid))
-                })
+                let owners = &object.metadata().owner_references;
+                !owners.is_empty() && owners.iter().all(|owner| !present.contains(&owner.uid))
             })
             .map(Object::id)
             .collect();

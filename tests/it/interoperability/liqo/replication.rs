@@ -114,7 +114,7 @@ fn replicas_are_in_the_namespace_that_the_provider_has_chosen() {
     let mut moved = store::empty();
     for object in two.at_provider.iter() {
         let mut object = object.clone();
-        let metadata = object.metadata_mut().unwrap();
+        let metadata = object.metadata_mut();
         if metadata.name == "liqo-tenant-cluster-a" {
             metadata.name = "renamed".to_owned();
         }
