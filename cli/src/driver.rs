@@ -1,10 +1,13 @@
-//! Drives one side of a peering on a home. Both sides use this code.
+//! Drives one side of a peering on a home, as the library says. Both sides use this code.
 
-use std::{thread, time::Duration};
+use std::thread;
 
 use liqo_auth::{
     error::Error,
-    machine::{Env, Machine, Message, MessageBody, Notice, Step, View},
+    machine::{
+        Env, Machine, Message, MessageBody, Notice, Step, View,
+        drive::{Applied, Next, Run, Stopped},
+    },
     model::ClusterId,
 };
 
@@ -48,10 +51,13 @@ impl<M: Machine> Driver<'_, M> {
         next: impl Fn(&M, &View<'_>, Env) -> Result<Step, Error>,
     ) -> Result<Rest> {
         let mut notices: Vec<Notice> = Vec::new();
-        let mut pauses = PAUSES.into_iter();
-        let step = loop {
+        let mut run = Run::to_rest();
+        if self.home.is_live() {
+            run = run.doubting_refusals();
+        }
+        loop {
             let (machine, peer, clock) = (&self.machine, &self.peer, self.clock);
-            let (step, _) = exhaust(self.home, peer, clock, |home| {
+            go_on(&mut run, self.home, clock, |home| {
                 let step = next(machine, &home.view(peer), clock.env()?);
                 let step = step.map_err(|error| failure(home, &error))?;
                 for notice in &step.notices {
@@ -61,20 +67,12 @@ impl<M: Machine> Driver<'_, M> {
                 }
                 Ok(step)
             })?;
-            if sign_approved(self.home, clock)? || self.home.await_signer(&self.peer)? {
-                continue;
+            if !sign_approved(self.home, clock)? && !self.home.await_signer(&self.peer)? {
+                break;
             }
-            if step.refused.is_empty() || !self.home.is_live() {
-                break step;
-            }
-            // Another program may be in the middle of the same exchange. A refusal
-            // counts if it stays.
-            let Some(pause) = pauses.next() else {
-                break step;
-            };
-            thread::sleep(pause);
-            self.home.reload()?;
-        };
+            run.look_again();
+        }
+        let step = run.into_step();
         self.home.save()?;
         let now = self.clock.now()?;
         self.home.log_refusals(&self.peer, &step, now)?;
@@ -122,19 +120,13 @@ impl<M: Machine> Driver<'_, M> {
         subject: &str,
         act: impl Fn(&M, &View<'_>, Env) -> Result<Step, Error>,
     ) -> Result<Step> {
-        let mut overtakings = 0;
-        loop {
-            let step = act(&self.machine, &self.view(), self.clock.env()?);
-            let step = step.map_err(|error| Failure::of(subject, &error))?;
-            match self.home.try_to_carry_out(&step, self.clock.now()?)? {
-                None => return Ok(step),
-                Some(_) if overtakings < MOST_OVERTAKINGS => {
-                    overtakings += 1;
-                    thread::sleep(SHORTLY * overtakings);
-                }
-                Some(id) => return Err(overtaken(&id)),
-            }
-        }
+        let mut run = Run::of_one_step();
+        let (machine, peer, clock) = (&self.machine, &self.peer, self.clock);
+        go_on(&mut run, self.home, clock, |home| {
+            let step = act(machine, &home.view(peer), clock.env()?);
+            step.map_err(|error| Failure::of(subject, &error))
+        })?;
+        Ok(run.into_step())
     }
 
     pub(crate) fn view(&self) -> View<'_> {
@@ -152,51 +144,42 @@ impl<M: Machine> Driver<'_, M> {
     }
 }
 
-/// Carries out steps in memory until a step has no effects. Returns this step and
-/// the number of steps before it.
-pub(crate) fn exhaust(
+/// Goes on with a run until nothing is left to do. `next` makes each step.
+pub(crate) fn go_on(
+    run: &mut Run,
     home: &mut Home,
-    peer: &ClusterId,
     clock: Clock,
     mut next: impl FnMut(&Home) -> Result<Step>,
-) -> Result<(Step, usize)> {
-    let mut overtakings = 0;
-    for carried_out in 0..MOST_STEPS {
-        let step = next(home)?;
-        if step.is_settled() {
-            return Ok((step, carried_out));
-        }
-        match home.try_to_carry_out(&step, clock.now()?)? {
-            None => overtakings = 0,
-            // The next step sees what another program has changed meanwhile.
-            Some(_) if overtakings < MOST_OVERTAKINGS => {
-                overtakings += 1;
-                thread::sleep(SHORTLY * overtakings);
+) -> Result<()> {
+    loop {
+        let action = run.next().map_err(|stopped| match stopped {
+            Stopped::Overtaken(id) => overtaken(&id),
+            stopped => Failure::at_odds(format!("{}: {stopped}", home.site())),
+        })?;
+        match action {
+            Next::Look { after } => {
+                if !after.is_zero() {
+                    thread::sleep(after);
+                    home.reload()?;
+                }
+                run.looked(next(home)?);
             }
-            Some(id) => return Err(overtaken(&id)),
+            Next::Apply(effect) => {
+                let applied = match home.try_to_apply(effect, clock.now()?)? {
+                    true => Applied::Shown,
+                    false => Applied::Overtaken,
+                };
+                run.applied(applied);
+            }
+            Next::Rest => return Ok(()),
+        }
+        if let Some(step) = run.carried_out() {
+            home.note(step, clock.now()?);
         }
     }
-    Err(Failure::at_odds(format!(
-        "{}: the peering with {peer} does not reach a stable state",
-        home.site()
-    )))
 }
 
 /// The failure for an error in a home.
 pub(crate) fn failure(home: &Home, error: &Error) -> Failure {
     Failure::of(&home.site().to_string(), error)
 }
-
-/// The maximum number of steps. No exchange has so many: the limit only stops an
-/// endless loop.
-const MOST_STEPS: usize = 32;
-/// So many times in a row, another program may be faster.
-const MOST_OVERTAKINGS: u32 = 8;
-/// The pause after the first of these times. It grows by itself with each further one.
-const SHORTLY: Duration = Duration::from_millis(50);
-/// The pauses before a cluster is read again to confirm a refusal.
-const PAUSES: [Duration; 3] = [
-    Duration::from_millis(100),
-    Duration::from_millis(300),
-    Duration::from_secs(1),
-];

@@ -9,6 +9,7 @@ mod course;
 #[cfg(feature = "proptest")]
 mod forgery;
 mod ledger;
+mod store;
 
 use core::time::Duration;
 use std::{collections::BTreeMap, sync::Arc};
@@ -30,6 +31,7 @@ use liqo_auth::{
 use sha2::{Digest, Sha256};
 
 use ledger::Ledger;
+pub use store::{Deviation, Store, check_store};
 
 /// A provider and a consumer with their objects, the sent messages, and the time.
 ///

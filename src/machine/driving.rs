@@ -12,7 +12,7 @@ use crate::{
 /// A driver (a controller, a tool or a test) needs only this trait, so a driver is
 /// written once for both sides. The calls for administrators differ between the sides.
 /// These calls also take a [`View`] and return a [`Step`], so a driver carries them out
-/// in the same way.
+/// in the same way. A [`Run`](super::drive::Run) says what to do next.
 ///
 /// # Examples
 /// ```
@@ -21,7 +21,10 @@ use crate::{
 ///     Consumer, Env, Error, Provider,
 ///     crypto::{Authority, Entropy, KeyPair, OneKey, RecordKey},
 ///     consumer::ConsumerConfig,
-///     machine::{Machine, Message, Objects, Stage, Step},
+///     machine::{
+///         Machine, Message, Objects, Stage,
+///         drive::{Applied, Next, Run},
+///     },
 ///     model::ClusterId,
 ///     provider::{AuthoritySigner, Endpoint, NameTable},
 /// };
@@ -41,11 +44,15 @@ use crate::{
 ///         let step = machine.receive(&objects.view(peer), message, env())?;
 ///         step.effects.iter().try_for_each(|effect| objects.apply(effect))?;
 ///     }
+///     let mut run = Run::to_rest();
 ///     loop {
-///         let step = machine.reconcile(&objects.view(peer), env())?;
-///         step.effects.iter().try_for_each(|effect| objects.apply(effect))?;
-///         if step.is_settled() {
-///             return Ok(step.outbox);
+///         match run.next()? {
+///             Next::Look { .. } => run.looked(machine.reconcile(&objects.view(peer), env())?),
+///             Next::Apply(effect) => {
+///                 objects.apply(effect)?;
+///                 run.applied(Applied::Shown);
+///             }
+///             Next::Rest => return Ok(run.into_step().outbox),
 ///         }
 ///     }
 /// }

@@ -10,12 +10,13 @@
 //! [`Effect`]s on local objects, [`Message`]s for the peer, refusals, notices,
 //! and when to call again ([`Wait`]). [`Machine`] is the trait that both sides
 //! implement. A [`Mirror`] caches the objects that a controller watches, by peer.
-//! [`Objects`] is an in-memory store to which effects are applied, for tests and
-//! for tools. [`replication`] copies slices and renewals between two clusters
+//! [`drive`] says what a driver does next. [`Objects`] is an in-memory store to which effects
+//! are applied, for tests and for tools. [`replication`] copies slices and renewals between two clusters
 //! whose objects the caller can read and write.
 
 pub(crate) mod answering;
 mod applying;
+pub mod drive;
 mod driving;
 mod holder;
 pub mod json;

@@ -8,9 +8,15 @@ use liqo_auth::{
     machine::{ApplyError, Effect, Objects, Part, Version},
     model::{Metadata, Object, ObjectRef, Secret, Timestamp},
 };
+use liqo_auth_rehearsal::check_store;
 use serde_json::{Value, json};
 
 use crate::clusters::store;
+
+#[test]
+fn objects_in_memory_are_kept_as_a_store_must() {
+    check_store(&mut store::empty()).unwrap();
+}
 
 #[test]
 fn a_deletion_that_waits_for_finalizers_makes_a_new_version() {

@@ -51,7 +51,7 @@ struct EndOfLog {
 impl Home {
     /// Notes the decisions of a step. [`save`](Self::save) writes them into the log,
     /// after the changed objects.
-    pub(super) fn note(&mut self, step: &Step, now: Timestamp) {
+    pub(crate) fn note(&mut self, step: &Step, now: Timestamp) {
         for event in &step.events {
             tracing::info!(site = %self.site(), "{event}");
         }

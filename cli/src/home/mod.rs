@@ -217,9 +217,9 @@ impl Home {
     }
 
     /// Like [`apply`](Self::apply). Returns false if another program has changed the
-    /// object meanwhile: then nothing is changed, and the next look sees the object as
-    /// it is now.
-    fn try_to_apply(&mut self, effect: &Effect, now: Timestamp) -> Result<bool> {
+    /// object meanwhile: then nothing is changed, and the object is as it is now after
+    /// [`reload`](Self::reload).
+    pub(crate) fn try_to_apply(&mut self, effect: &Effect, now: Timestamp) -> Result<bool> {
         tracing::info!(site = %self.site, object = %effect.id(), "{}", deed(effect));
         if let Ground::Cluster(live) = &mut self.ground
             && !self.is_rehearsal
@@ -233,7 +233,6 @@ impl Home {
                 Outcome::Overtaken => {
                     // Not every object that has the name is in a list.
                     live.meet(id);
-                    self.reload()?;
                     false
                 }
             });
@@ -263,26 +262,11 @@ impl Home {
 
     /// Carries out a step, and notes its decisions for the log.
     pub(crate) fn carry_out(&mut self, step: &Step, now: Timestamp) -> Result<()> {
-        match self.try_to_carry_out(step, now)? {
-            None => Ok(()),
-            Some(id) => Err(overtaken(&id)),
-        }
-    }
-
-    /// Like [`carry_out`](Self::carry_out), up to the first object that another program
-    /// has changed meanwhile. Returns this object. The next look sees it as it is now.
-    pub(crate) fn try_to_carry_out(
-        &mut self,
-        step: &Step,
-        now: Timestamp,
-    ) -> Result<Option<ObjectRef>> {
         for effect in &step.effects {
-            if !self.try_to_apply(effect, now)? {
-                return Ok(Some(effect.id()));
-            }
+            self.apply(effect, now)?;
         }
         self.note(step, now);
-        Ok(None)
+        Ok(())
     }
 
     /// Deletes an object, as `kubectl delete` would.

@@ -10,7 +10,7 @@ use liqo_auth::{
     crypto::{Answer, Authority, BoxError, CertificateChain, RecordKey},
     error::Error,
     legacy::{Claimed, Foreign, ForeignSettings, IdentityRequest, Reply, TokenProtocol},
-    machine::{Effect, Interest, Step, View},
+    machine::{Effect, Interest, Step, View, drive::Run},
     model::{
         Bytes, CertificateSigningRequest, CertificateSigningRequestSpec, ClusterId, ClusterRole,
         Kind, Metadata, NamespaceName, Object, ObjectRef, PolicyRule, Resource, Secret, Tenant,
@@ -21,7 +21,7 @@ use liqo_auth::{
 };
 
 use crate::{
-    driver::{exhaust, failure},
+    driver::{failure, go_on},
     environment::Clock,
     failure::Result,
     home::Home,
@@ -242,11 +242,14 @@ impl ForeignSide {
         peer: &ClusterId,
         step: impl Fn(&Foreign, &View<'_>) -> Result<Step, Error>,
     ) -> Result<bool> {
-        let (_, steps) = exhaust(home, peer, self.clock, |home| {
+        let mut has_changed = false;
+        go_on(&mut Run::to_rest(), home, self.clock, |home| {
             let step = step(&self.plain, &self.view(home, peer));
-            step.map_err(|error| failure(home, &error))
+            let step = step.map_err(|error| failure(home, &error))?;
+            has_changed |= !step.is_settled();
+            Ok(step)
         })?;
-        Ok(steps > 0)
+        Ok(has_changed)
     }
 
     fn view<'h>(&self, home: &'h Home, peer: &ClusterId) -> View<'h> {

@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use futures::future::join_all;
 use liqo_auth::{
-    machine::{Awaited, Machine, Message, Step},
+    machine::{
+        Awaited, Effect, Machine, Message, Step,
+        drive::{self, Next, Run, Stopped},
+    },
     model::{ClusterId, ObjectRef, names},
 };
 
@@ -14,27 +17,17 @@ use super::{
 };
 use crate::{Applied, Error, error::with_sources, object};
 
-/// The result of carrying out the effects of a step.
-pub(super) enum Carried {
-    /// All effects are applied, and the mirror shows them.
-    Shown,
-    /// All effects are applied. A watch will show them.
-    Unshown,
-    /// Another writer has changed this object first.
-    Overtaken(ObjectRef),
-}
-
 /// Why one side of a peer stopped looking.
 enum Pause {
     /// Nothing is left to do until an object changes, or until this time has passed.
     Until(Option<Duration>),
-    /// All effects are applied. A watch will show them soon.
-    Unshown,
+    /// All effects are applied. A watch will show them before this time has passed.
+    Unshown(Duration),
     /// Another writer has changed this object first. A watch will show the change
     /// soon.
     Overtaken(ObjectRef),
     /// Every look had effects, up to the maximum number of looks.
-    Unsettled,
+    Restless(Stopped),
 }
 
 impl Shared {
@@ -67,14 +60,13 @@ impl Shared {
             is_complete &= matches!(pause, Ok(Pause::Until(_)));
             match pause {
                 Ok(Pause::Until(delay)) => again = again.into_iter().chain(delay).min(),
-                Ok(Pause::Unshown) => again = again.into_iter().chain([ONE_SECOND]).min(),
+                Ok(Pause::Unshown(delay)) => again = again.into_iter().chain([delay]).min(),
                 Ok(Pause::Overtaken(id)) => {
                     retry = retry.or(Some(SHORTLY));
                     overtaken = Some(id);
                 }
-                Ok(Pause::Unsettled) => {
-                    let message = format!("{MOST_LOOKS} looks in a row had effects to apply");
-                    reports.insert(message, UNSETTLED);
+                Ok(Pause::Restless(stopped)) => {
+                    reports.insert(stopped.to_string(), UNSETTLED);
                     retry = Some(ONE_SECOND);
                 }
                 Err(error) => {
@@ -111,37 +103,52 @@ impl Shared {
         reports: &mut Reports,
         outbox: &mut Vec<Message>,
     ) -> Result<Pause, Error> {
-        for _ in 0..MOST_LOOKS {
-            self.fetch_unwatched(peer).await?;
-            let step = {
-                let mirror = self.mirror();
-                let Ok(view) = mirror.view(peer) else {
-                    return Ok(Pause::Until(None));
-                };
-                self.counters.looks.add_one();
-                side.reconcile(&view, self.clock.env()?)?
-            };
-            if self.chooses_key(peer, &step).await? {
-                continue;
-            }
-            // A notice is reported even if the step removes its cause.
-            let notices = step.notices.iter();
-            reports
-                .extend(notices.filter_map(|notice| Some((events::note(notice, peer)?, NOTICE))));
-            match self.carry_out(peer, &step).await? {
-                Carried::Shown => {}
-                Carried::Unshown => return Ok(Pause::Unshown),
-                Carried::Overtaken(id) => return Ok(Pause::Overtaken(id)),
-            }
-            if step.is_settled() {
-                let refusals = step.refused.iter().map(|refused| refused.error.to_string());
-                reports.extend(refusals.map(|refusal| (refusal, REFUSED)));
-                let delay = self.next_look(&step)?;
-                outbox.extend(step.outbox);
-                return Ok(Pause::Until(delay));
+        let mut run = Run::to_rest();
+        loop {
+            match run.next() {
+                Err(stopped) => return Ok(Pause::Restless(stopped)),
+                // The loop of the controller waits, and begins another run.
+                Ok(Next::Look { after }) if !after.is_zero() => {
+                    return Ok(match run.overtaken() {
+                        Some(id) => Pause::Overtaken(id.clone()),
+                        None => Pause::Unshown(after),
+                    });
+                }
+                Ok(Next::Look { .. }) => {
+                    self.fetch_unwatched(peer).await?;
+                    let step = {
+                        let mirror = self.mirror();
+                        let Ok(view) = mirror.view(peer) else {
+                            return Ok(Pause::Until(None));
+                        };
+                        self.counters.looks.add_one();
+                        side.reconcile(&view, self.clock.env()?)?
+                    };
+                    if self.chooses_key(peer, &step).await? {
+                        continue;
+                    }
+                    // A notice is reported even if the step removes its cause.
+                    let notices = step.notices.iter();
+                    let notes = notices.filter_map(|notice| events::note(notice, peer));
+                    reports.extend(notes.map(|note| (note, NOTICE)));
+                    run.looked(step);
+                    self.publish(peer, run.carried_out()).await;
+                }
+                Ok(Next::Apply(effect)) => {
+                    let applied = self.apply_for(peer, effect).await?;
+                    run.applied(applied);
+                    self.publish(peer, run.carried_out()).await;
+                }
+                Ok(Next::Rest) => break,
             }
         }
-        Ok(Pause::Unsettled)
+        let step = run.into_step();
+        let refusals = step.refused.iter().map(|refused| refused.error.to_string());
+        reports.extend(refusals.map(|refusal| (refusal, REFUSED)));
+        outbox.extend(step.outbox);
+        Ok(Pause::Until(
+            step.wait.next_run(self.clock.now()?, self.poll),
+        ))
     }
 
     /// Finds or makes the key towards a provider if the step awaits it. Returns true if the
@@ -163,72 +170,92 @@ impl Shared {
     }
 
     async fn execute(&self, peer: &ClusterId, order: &Order) -> Result<Step, Error> {
-        let mut overtaken = None;
-        for attempt in 0..MOST_ATTEMPTS {
-            if attempt > 0 {
-                tokio::time::sleep(SHORTLY * attempt).await;
-            }
-            self.fetch_unwatched(peer).await?;
-            let step = {
-                let mirror = self.mirror();
-                let view = mirror.view(peer).map_err(|_| Error::NotSynchronized)?;
-                (order.call)(&view, self.clock.env()?)?
-            };
-            if self.chooses_key(peer, &step).await? {
-                continue;
-            }
-            match self.carry_out(peer, &step).await? {
-                Carried::Overtaken(id) => {
-                    overtaken = Some(id);
-                    // The records are written before the objects that a peer may write. What
-                    // follows from them does not wait for a peer that writes all the time.
-                    self.offload(peer, &mut Reports::new()).await;
-                }
-                Carried::Shown | Carried::Unshown => return Ok(step),
-            }
-        }
-        Err(overtaken.map_or(Error::Stopped, Error::Conflict))
-    }
-
-    /// Applies the effects of a step in their order, up to the first conflict with
-    /// another writer. The decisions of the step are logged once all effects are
-    /// applied.
-    pub(super) async fn carry_out(&self, peer: &ClusterId, step: &Step) -> Result<Carried, Error> {
-        let mut carried = Carried::Shown;
-        for effect in &step.effects {
-            tracing::debug!(%peer, object = %effect.id(), "applies an effect");
-            let applied = self.apply(effect).await?;
-            match applied {
-                Applied::Written(_) | Applied::Deleted => self.counters.effects.add_one(),
-                _ => self.counters.conflicts.add_one(),
-            }
-            match applied {
-                Applied::Written(object) => {
-                    if !self.mirror().written(effect, *object) {
-                        carried = Carried::Unshown;
+        let mut run = Run::of_one_step();
+        loop {
+            match run.next() {
+                Err(Stopped::Overtaken(id)) => return Err(Error::Conflict(id)),
+                Err(_) => return Err(Error::Stopped),
+                Ok(Next::Look { after }) => {
+                    if !after.is_zero() {
+                        // The records are written before the objects that a peer may write.
+                        // What follows from them does not wait for a peer that writes all the
+                        // time.
+                        self.offload(peer, &mut Reports::new()).await;
+                        tokio::time::sleep(after).await;
+                    }
+                    self.fetch_unwatched(peer).await?;
+                    let step = {
+                        let mirror = self.mirror();
+                        let view = mirror.view(peer).map_err(|_| Error::NotSynchronized)?;
+                        (order.call)(&view, self.clock.env()?)?
+                    };
+                    if !self.chooses_key(peer, &step).await? {
+                        run.looked(step);
+                        self.publish(peer, run.carried_out()).await;
                     }
                 }
-                Applied::Deleted => carried = Carried::Unshown,
-                Applied::NameTaken => {
-                    self.fetch(peer, &effect.id()).await?;
-                    return Ok(Carried::Overtaken(effect.id()));
+                Ok(Next::Apply(effect)) => {
+                    let applied = self.apply_for(peer, effect).await?;
+                    run.applied(applied);
+                    self.publish(peer, run.carried_out()).await;
                 }
-                Applied::Conflict | Applied::Missing => {
-                    return Ok(Carried::Overtaken(effect.id()));
-                }
+                Ok(Next::Rest) => return Ok(run.into_step()),
             }
         }
-        for event in &step.events {
+    }
+
+    /// Applies the effects of a step that is made of the objects of two clusters, up to the
+    /// first conflict. Returns the object that another writer has changed first.
+    pub(super) async fn carry_out(
+        &self,
+        peer: &ClusterId,
+        step: Step,
+    ) -> Result<Option<ObjectRef>, Error> {
+        let mut run = Run::of_one_step();
+        run.looked(step);
+        while let Ok(Next::Apply(effect)) = run.next() {
+            let applied = self.apply_for(peer, effect).await?;
+            run.applied(applied);
+        }
+        self.publish(peer, run.carried_out()).await;
+        Ok(run.overtaken().cloned())
+    }
+
+    /// Applies one effect, and shows the answer to the mirror.
+    async fn apply_for(&self, peer: &ClusterId, effect: &Effect) -> Result<drive::Applied, Error> {
+        tracing::debug!(%peer, object = %effect.id(), "applies an effect");
+        let applied = self.apply(effect).await?;
+        match applied {
+            Applied::Written(_) | Applied::Deleted => self.counters.effects.add_one(),
+            _ => self.counters.conflicts.add_one(),
+        }
+        Ok(match applied {
+            Applied::Written(object) => match self.mirror().written(effect, *object) {
+                true => drive::Applied::Shown,
+                false => drive::Applied::Unshown,
+            },
+            Applied::Deleted => drive::Applied::Unshown,
+            Applied::NameTaken => {
+                self.fetch(peer, &effect.id()).await?;
+                drive::Applied::Overtaken
+            }
+            Applied::Conflict | Applied::Missing => drive::Applied::Overtaken,
+        })
+    }
+
+    /// Logs and publishes the decisions of a step whose effects are all applied.
+    async fn publish(&self, peer: &ClusterId, step: Option<&Step>) {
+        let decided = step.map(|step| step.events.as_slice()).unwrap_or_default();
+        for event in decided {
             if let Ok(event) = serde_json::to_string(event) {
                 tracing::info!(target: "liqo_auth::audit", %peer, "{event}");
             }
         }
-        if let Some(events) = self.events.as_ref().filter(|_| !step.events.is_empty()) {
+        if let Some(events) = self.events.as_ref().filter(|_| !decided.is_empty()) {
             let namespace = self.tenant_namespace(peer);
-            let decided = step.events.iter();
+            let decided = decided.iter();
             join_all(decided.map(|event| events.decided(&namespace, event))).await;
         }
-        Ok(carried)
     }
 
     /// Fetches again the objects that no watch shows.
@@ -282,8 +309,7 @@ impl Shared {
                     };
                     tracing::warn!(%peer, error = %with_sources(&error), "not delivered");
                     self.counters.failed_deliveries.add_one();
-                    let digest = message.digest();
-                    self.record(&peer, |record| record.delivered.remove(&digest));
+                    self.record(&peer, |record| record.delivered.failed(message));
                     failed = Some(ONE_SECOND);
                 }
             }
@@ -302,26 +328,7 @@ impl Shared {
         if self.transport.is_none() {
             return Vec::new();
         }
-        self.record(peer, |record| {
-            let present = outbox.iter().map(Message::digest).collect();
-            let before = core::mem::replace(&mut record.delivered, present);
-            let is_fresh = |message: &Message| !before.contains(&message.digest());
-            outbox.into_iter().filter(is_fresh).collect()
-        })
-    }
-
-    /// The delay before the next look: until the step's wake-up time, and at most the
-    /// polling interval if a backend has not answered.
-    fn next_look(&self, step: &Step) -> Result<Option<Duration>, Error> {
-        let mut delay = None;
-        if let Some(wake_at) = step.wait.wake_at {
-            let seconds = wake_at.unix().saturating_sub(self.clock.now()?.unix());
-            delay = Some(Duration::from_secs(seconds.max(1).unsigned_abs()));
-        }
-        if step.wait.awaiting.iter().any(is_answered_outside) {
-            delay = Some(delay.map_or(self.poll, |delay| delay.min(self.poll)));
-        }
-        Ok(delay)
+        self.record(peer, |record| record.delivered.take(outbox))
     }
 
     /// Logs and publishes the messages that are not logged yet.
@@ -351,26 +358,11 @@ impl Shared {
     }
 }
 
-/// Whether a backend gives the answer. No watch reports such an answer.
-fn is_answered_outside(awaited: &Awaited) -> bool {
-    matches!(
-        awaited,
-        Awaited::Names
-            | Awaited::Approval
-            | Awaited::Credential(_)
-            | Awaited::OwnKey
-            | Awaited::Signature(_)
-            | Awaited::Resources(_)
-    )
-}
-
 // The reasons of log messages and of Kubernetes events.
 const REFUSED: &str = "Refused";
 const NOTICE: &str = "Notice";
 pub(super) const FAILED: &str = "Failed";
 const UNSETTLED: &str = "Unsettled";
-/// More looks in a row than any exchange needs.
-const MOST_LOOKS: usize = 32;
 pub(super) const MOST_ATTEMPTS: u32 = 8;
 /// Usually long enough for a watch to show another writer's change.
 pub(super) const SHORTLY: Duration = Duration::from_millis(50);

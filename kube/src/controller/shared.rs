@@ -1,7 +1,7 @@
 //! The state that the loop of a controller shares with its handles.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, VecDeque},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -14,7 +14,7 @@ use kube::{Client, Config};
 use liqo_auth::{
     Consumer, Provider,
     error::Error as LibraryError,
-    machine::{Concerns, Env, Machine, Mirror, MirrorError, Step, View, Watch},
+    machine::{Concerns, Env, Machine, Mirror, MirrorError, Step, View, Watch, drive::Deliveries},
     model::ClusterId,
     policy::Addresses,
 };
@@ -97,8 +97,8 @@ pub(super) type Reports = BTreeMap<String, &'static str>;
 /// lines, and determines the delays after failures. The exchange does not depend on it.
 #[derive(Default)]
 pub(super) struct Record {
-    /// The digests of the messages that are delivered or are being delivered.
-    pub(super) delivered: BTreeSet<[u8; 32]>,
+    /// The messages that are delivered or are being delivered.
+    pub(super) delivered: Deliveries,
     /// Held during a delivery, so that messages arrive in their order.
     pub(super) delivering: Arc<tokio::sync::Mutex<()>>,
     pub(super) pace: Pace,

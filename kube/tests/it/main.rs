@@ -38,5 +38,6 @@ mod replicating;
 mod requests;
 mod settings;
 mod silent_servers;
+mod store;
 mod tenant_namespaces;
 mod whole_life;

@@ -2,9 +2,36 @@ use liqo_auth::{
     machine::Part,
     model::{Namespace, Secret},
 };
+use liqo_auth_rehearsal::check_store;
 use serde_json::json;
 
 use super::*;
+
+#[test]
+fn a_home_keeps_objects_as_a_store_must() {
+    check_store(&mut Store::empty().unwrap()).unwrap();
+}
+
+impl liqo_auth_rehearsal::Store for Store {
+    fn look_up(&mut self, interests: &[Interest]) -> Vec<Object> {
+        let is_wanted =
+            |object: &&Object| interests.iter().any(|interest| interest.matches(object));
+        let found = self.interesting(interests).into_iter();
+        found.filter(is_wanted).cloned().collect()
+    }
+
+    fn apply(&mut self, effect: &Effect) -> Result<(), ApplyError> {
+        let applied = Store::apply(self, effect, now());
+        applied.map_err(|error| error.downcast().unwrap())
+    }
+
+    fn plant(&mut self, value: Value) -> bool {
+        let value = SecretValue::new(value);
+        let text = value.to_yaml().unwrap().as_bytes().to_vec();
+        self.load(value.to_object().id(), Zeroizing::new(text));
+        true
+    }
+}
 
 fn store() -> Store {
     let mut store = Store::empty().unwrap();

@@ -98,6 +98,33 @@ fn a_drained_tenant_loses_rights_and_slices_until_it_is_let_in_again() {
 }
 
 #[test]
+fn a_slice_that_cannot_be_read_stops_no_drain() {
+    let folder = with_slice();
+    let file = "cl-provider/manifests/liqo-tenant-cl-consumer/resourceslice.mypool.yaml";
+    let text = folder.read(file);
+    assert!(text.contains("class: default"), "{text}");
+    folder.write(file, &text.replace("class: default", "class: [1, 2]"));
+    assert_eq!(folder.ok(DRAIN), " INFO  Tenant \"cl-consumer\" drained\n");
+    assert!(bindings(&folder).is_empty());
+    assert!(!folder.path(file).exists());
+}
+
+#[test]
+fn a_tenant_that_cannot_be_read_is_drained() {
+    let folder = with_slice();
+    let file = "cl-provider/manifests/liqo-tenant-cl-consumer/tenant.cl-consumer.yaml";
+    let text = folder.read(file);
+    folder.write(file, &text.replace("  csr: ", "  csr: 5\n  was: "));
+    let run = folder.run(DRAIN);
+    assert_eq!(
+        run.out, " INFO  Tenant \"cl-consumer\" drained\n",
+        "{run:?}"
+    );
+    assert!(bindings(&folder).is_empty());
+    assert!(run.err.contains("spec.csr"), "{run:?}");
+}
+
+#[test]
 fn the_consumers_file_lifts_no_condition() {
     let folder = Folder::with_homes();
     let tenant = folder.tenant();

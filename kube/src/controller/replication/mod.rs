@@ -32,7 +32,7 @@ use self::{
 };
 use super::{
     failures::Failures,
-    peer::{Carried, MOST_ATTEMPTS, ONE_SECOND, SHORTLY},
+    peer::{MOST_ATTEMPTS, ONE_SECOND, SHORTLY},
     shared::Shared,
 };
 use crate::{Error, error::with_sources};
@@ -164,13 +164,10 @@ impl Replication {
         if back.is_settled() {
             return forth;
         }
-        let carried = self.shared.carry_out(&self.peer, &back).await?;
+        let overtaken = self.shared.carry_out(&self.peer, back).await?;
         // The consumer's side looks at the new statuses.
         let _ = self.shared.wake(&self.peer);
-        match carried {
-            Carried::Overtaken(id) => forth.map(|overtaken| overtaken.or(Some(id))),
-            Carried::Shown | Carried::Unshown => forth,
-        }
+        forth.map(|at_provider| at_provider.or(overtaken))
     }
 
     /// Whether an object that is being deleted need not wait for the provider.

@@ -174,6 +174,9 @@ impl Store {
         set_default_type(&key.plural, &mut object);
         let uid = format!("uid-{}", self.version + 1);
         let metadata = metadata(&mut object);
+        if key.group.contains("liqo.io") {
+            metadata.insert("generation".into(), 1.into());
+        }
         metadata.insert("uid".into(), uid.into());
         metadata.insert("creationTimestamp".into(), "2026-01-01T00:00:00Z".into());
         Ok(self.store(key, Some(object)))
@@ -251,11 +254,17 @@ impl Store {
         for field in [
             "uid",
             "resourceVersion",
+            "generation",
             "creationTimestamp",
             "deletionTimestamp",
         ] {
             let (from, to) = (stored["metadata"].clone(), &mut object["metadata"]);
             copy(&from, to, field);
+        }
+        if let Some(generation) = stored["metadata"]["generation"].as_u64()
+            && object.get("spec") != stored.get("spec")
+        {
+            object["metadata"]["generation"] = (generation + 1).into();
         }
         let key = Key::of(target);
         if object["metadata"].get("deletionTimestamp").is_some() && !is_held(&object) {
