@@ -6,6 +6,7 @@
 
 #[cfg(feature = "proptest")]
 mod course;
+mod embedding;
 #[cfg(feature = "proptest")]
 mod forgery;
 mod ledger;
@@ -30,6 +31,7 @@ use liqo_auth::{
 };
 use sha2::{Digest, Sha256};
 
+pub use embedding::{Embedding, Unfinished};
 use ledger::Ledger;
 pub use store::{Deviation, Store, check_store};
 

@@ -174,12 +174,15 @@ impl Seen {
             let shown = format!("towards {}: {algorithm}, {fingerprint}", own.provider);
             printer.result(&printer.field("Own key", &shown))?;
         }
-        let tables = [
+        let mut tables = vec![
             table_of_peers(&self.peerings, self.now, is_wide),
             table_of_slices(&self.peerings, self.now),
-            table_of_versions(&self.peerings),
             table_of_legacy(&self.legacy),
         ];
+        if is_wide {
+            // A guess, which a person who asks for all may want.
+            tables.push(table_of_versions(&self.peerings));
+        }
         for table in tables.iter().filter(|table| !table.is_empty()) {
             printer.result(&format!("\n{}", table.text(is_wide)))?;
         }
