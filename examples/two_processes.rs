@@ -33,7 +33,7 @@ use liqo_auth::{
     },
     machine::{
         Effect, Message, Stage,
-        drive::{Applied, Deliveries, Next, Run},
+        drive::{Applied, Deliveries, Run},
     },
     model::{ClusterId, Object, Timestamp},
     policy::Policy,
@@ -150,30 +150,17 @@ impl Database {
 
     fn run(
         &self,
-        mut run: Run,
+        run: Run,
         peer: &ClusterId,
         next: impl Fn(&View<'_>, Env) -> Result<Step, Error>,
     ) -> Result<Step, BoxError> {
-        loop {
-            match run.next()? {
-                Next::Look { after } => {
-                    thread::sleep(after);
-                    let (objects, env) = (
-                        self.objects()?,
-                        Env {
-                            now: now()?,
-                            entropy: entropy()?,
-                        },
-                    );
-                    run.looked(next(&View::of(peer, &objects), env)?);
-                }
-                Next::Apply(effect) => {
-                    let applied = self.apply(effect)?;
-                    run.applied(applied);
-                }
-                Next::Rest => return Ok(run.into_step()),
-            }
-        }
+        let look = |after| {
+            thread::sleep(after);
+            let (now, entropy) = (now()?, entropy()?);
+            let objects = self.objects()?;
+            Ok(next(&View::of(peer, &objects), Env { now, entropy })?)
+        };
+        run.finish(look, |effect| self.apply(effect))
     }
 
     fn objects(&self) -> Result<Vec<Object>, BoxError> {

@@ -158,6 +158,29 @@ impl Run {
         self
     }
 
+    /// Does everything up to the goal with two functions, for a driver that may block: one
+    /// waits and makes a step from the peer's objects as they are then, and one applies an
+    /// effect. Returns the last step.
+    ///
+    /// # Errors
+    /// Those of the functions, and [`Stopped`].
+    pub fn finish<E: From<Stopped>>(
+        mut self,
+        mut look: impl FnMut(Duration) -> Result<Step, E>,
+        mut apply: impl FnMut(&Effect) -> Result<Applied, E>,
+    ) -> Result<Step, E> {
+        loop {
+            match self.next()? {
+                Next::Look { after } => self.looked(look(after)?),
+                Next::Apply(effect) => {
+                    let applied = apply(effect)?;
+                    self.applied(applied);
+                }
+                Next::Rest => return Ok(self.into_step()),
+            }
+        }
+    }
+
     /// What to do next.
     ///
     /// # Errors
