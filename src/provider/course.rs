@@ -320,7 +320,10 @@ impl<'a> Look<'a> {
             (Phase::Ending, _) => {
                 self.withdraw(plan);
                 rights::let_tenant_go(self, plan);
-                if self.observed.is_known() {
+                // A record without a proof has this end already, or there was no peering. Its
+                // offer is newer than the end, which other objects may show late.
+                let record = self.observed.record();
+                if record.is_some_and(|record| record.proof.is_some()) {
                     plan.records.peer.change(|record| record.offered = None);
                 }
             }

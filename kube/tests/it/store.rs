@@ -1,26 +1,68 @@
-//! The tests' API server keeps objects as every store must.
+//! API servers keep objects as every store must: that of the tests, and a real one.
 
+use kube::{
+    Api, Client,
+    api::{DynamicObject, ListParams, PostParams, TypeMeta},
+};
 use liqo_auth::{
     machine::{ApplyError, Effect, Interest},
     model::{Kind, Object},
 };
-use liqo_auth_kube::{Applied, apply};
+use liqo_auth_kube::{Applied, apply, resource};
 use liqo_auth_rehearsal::{Store, check_store};
 use serde_json::{Value, json};
 use tokio::{runtime::Handle, task::block_in_place};
 
-use crate::fake::FakeApiServer;
+use crate::{fake::FakeApiServer, life::api, login::Administered};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_server_keeps_objects_as_a_store_must() {
+async fn the_tests_api_server_keeps_objects_as_a_store_must() {
     let mut server = FakeApiServer::with_liqo("milan");
-    server.put(json!({
-        "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "store-check" },
-    }));
+    server.put(namespace());
     check_store(&mut server).unwrap();
 }
 
-/// Effects go through the driver, as requests to the server.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs the clusters that e2e/run starts"]
+async fn a_real_api_server_keeps_objects_as_a_store_must() {
+    let mut server = RealApiServer(Administered::by("LIQO_AUTH_MILAN").await.client);
+    let namespaces = Api::all_with(server.0.clone(), &resource(Kind::Namespace));
+    let namespace: DynamicObject = serde_json::from_value(namespace()).unwrap();
+    let created = namespaces.create(&PostParams::default(), &namespace);
+    created.await.unwrap();
+    check_store(&mut server).unwrap();
+}
+
+struct RealApiServer(Client);
+
+impl Store for RealApiServer {
+    fn look_up(&mut self, interests: &[Interest]) -> Vec<Object> {
+        let mut objects = Vec::new();
+        for kind in [Kind::Secret, Kind::ResourceSlice] {
+            let inside = api(&self.0, kind, NAMESPACE);
+            for mut object in wait_for(inside.list(&ListParams::default())).unwrap() {
+                // The items of a list have no kind of their own.
+                object.types = Some(TypeMeta {
+                    api_version: kind.api_version().to_owned(),
+                    kind: kind.to_string(),
+                });
+                objects.push(Object::from_value(serde_json::to_value(object).unwrap()));
+            }
+        }
+        objects.retain(|object| interests.iter().any(|interest| interest.matches(object)));
+        objects
+    }
+
+    fn apply(&mut self, effect: &Effect) -> Result<(), ApplyError> {
+        applied(&self.0, effect)
+    }
+
+    /// The schemas of Liqo's kinds let nothing in that cannot be read.
+    fn plant(&mut self, _: Value) -> bool {
+        false
+    }
+}
+
 impl Store for FakeApiServer {
     fn look_up(&mut self, interests: &[Interest]) -> Vec<Object> {
         let kinds = Kind::ALL.iter();
@@ -31,14 +73,7 @@ impl Store for FakeApiServer {
     }
 
     fn apply(&mut self, effect: &Effect) -> Result<(), ApplyError> {
-        let client = self.client();
-        let applied = block_in_place(|| Handle::current().block_on(apply(&client, effect)));
-        match applied.unwrap() {
-            Applied::NameTaken => Err(ApplyError::Exists(effect.id())),
-            Applied::Missing => Err(ApplyError::Missing(effect.id())),
-            Applied::Conflict => Err(ApplyError::Changed(effect.id())),
-            _ => Ok(()),
-        }
+        applied(&self.client(), effect)
     }
 
     fn plant(&mut self, value: Value) -> bool {
@@ -46,3 +81,23 @@ impl Store for FakeApiServer {
         true
     }
 }
+
+/// Effects go through the driver, as requests to the server.
+fn applied(client: &Client, effect: &Effect) -> Result<(), ApplyError> {
+    match wait_for(apply(client, effect)).unwrap() {
+        Applied::NameTaken => Err(ApplyError::Exists(effect.id())),
+        Applied::Missing => Err(ApplyError::Missing(effect.id())),
+        Applied::Conflict => Err(ApplyError::Changed(effect.id())),
+        _ => Ok(()),
+    }
+}
+
+fn wait_for<F: Future>(future: F) -> F::Output {
+    block_in_place(|| Handle::current().block_on(future))
+}
+
+fn namespace() -> Value {
+    json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } })
+}
+
+const NAMESPACE: &str = "store-check";

@@ -224,6 +224,38 @@ fn an_end_withdraws_an_invitation() {
     assert!(step.is_settled());
 }
 
+/// Each kind of object has a watch of its own. So a controller may see the record of a new
+/// invitation before it sees that the Tenant or a binding of the ended peering is gone.
+#[test]
+fn an_invitation_after_an_end_survives_what_a_watch_shows_late() {
+    let mut exchange = authenticated(&Notary::new(YEAR));
+    let mut late = vec![Object::from(exchange.stored_tenant())];
+    late[0].metadata_mut().deletion_timestamp = Some(exchange.now);
+    let is_binding = |object: &&Object| {
+        matches!(
+            object.id().kind,
+            Kind::RoleBinding | Kind::ClusterRoleBinding
+        )
+    };
+    late.extend(exchange.at_provider.iter().filter(is_binding).cloned());
+    assert_eq!(late.len(), 3);
+    end(&mut exchange);
+    exchange.turns_of_provider();
+    exchange.invite();
+    for object in late {
+        let id = object.id();
+        let present = exchange.at_provider.clone();
+        exchange.at_provider.load(object);
+        let step = reconciled(&exchange);
+        exchange.at_provider = present;
+        // The API server refuses what is based on the object that is gone.
+        for effect in &step.effects {
+            let _ = exchange.at_provider.apply(effect);
+        }
+        assert_eq!(exchange.provider_phase().name(), "AwaitsTenant", "{id}");
+    }
+}
+
 /// A program that invites uninvited consumers by itself does not invite this one again.
 #[test]
 fn a_record_that_is_kept_outlives_the_last_certificate() {
