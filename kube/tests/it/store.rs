@@ -28,8 +28,8 @@ async fn a_real_api_server_keeps_objects_as_a_store_must() {
     let mut server = RealApiServer(Administered::by("LIQO_AUTH_MILAN").await.client);
     let namespaces = Api::all_with(server.0.clone(), &resource(Kind::Namespace));
     let namespace: DynamicObject = serde_json::from_value(namespace()).unwrap();
-    let created = namespaces.create(&PostParams::default(), &namespace);
-    created.await.unwrap();
+    let params = PostParams::default();
+    namespaces.create(&params, &namespace).await.unwrap();
     check_store(&mut server).unwrap();
 }
 
@@ -40,7 +40,8 @@ impl Store for RealApiServer {
         let mut objects = Vec::new();
         for kind in [Kind::Secret, Kind::ResourceSlice] {
             let inside = api(&self.0, kind, NAMESPACE);
-            for mut object in wait_for(inside.list(&ListParams::default())).unwrap() {
+            let all = ListParams::default();
+            for mut object in wait_for(inside.list(&all)).unwrap() {
                 // The items of a list have no kind of their own.
                 object.types = Some(TypeMeta {
                     api_version: kind.api_version().to_owned(),

@@ -115,13 +115,8 @@ fn a_tenant_that_cannot_be_read_is_drained() {
     let file = "cl-provider/manifests/liqo-tenant-cl-consumer/tenant.cl-consumer.yaml";
     let text = folder.read(file);
     folder.write(file, &text.replace("  csr: ", "  csr: 5\n  was: "));
-    let run = folder.run(DRAIN);
-    assert_eq!(
-        run.out, " INFO  Tenant \"cl-consumer\" drained\n",
-        "{run:?}"
-    );
+    assert_eq!(folder.ok(DRAIN), " INFO  Tenant \"cl-consumer\" drained\n");
     assert!(bindings(&folder).is_empty());
-    assert!(run.err.contains("spec.csr"), "{run:?}");
 }
 
 #[test]

@@ -222,8 +222,11 @@ impl Store {
         let key = Key::of(target);
         if is_held(&stored) {
             let metadata = metadata(&mut stored);
-            let deleted = metadata.entry("deletionTimestamp");
-            deleted.or_insert("2026-01-01T00:00:00Z".into());
+            if metadata.contains_key("deletionTimestamp") {
+                return Ok(stored);
+            }
+            let now = "2026-01-01T00:00:00Z";
+            metadata.insert("deletionTimestamp".into(), now.into());
             return Ok(self.store(key, Some(stored)));
         }
         Ok(self.remove(key))
