@@ -42,10 +42,10 @@ impl<M: Machine> Driver<'_, M> {
 
     /// Like [`advance`](Self::advance), but `next` chooses each step.
     ///
-    /// When no step is left, approved requests are signed: by the home's
-    /// authority, or by the cluster's signer, for which this waits. A home is saved before that: a request is on the disk before it
-    /// is signed. The home is saved again afterwards: a certificate is on the disk
-    /// before it is used.
+    /// When no step is left, approved requests are signed: by the home's authority, or by
+    /// the cluster's signer, for which this waits. A home is saved before that: a request is
+    /// on the disk before it is signed. The home is saved again afterwards: a certificate is
+    /// on the disk before it is used.
     pub(crate) fn advance_by(
         &mut self,
         next: impl Fn(&M, &View<'_>, Env) -> Result<Step, Error>,
