@@ -134,11 +134,7 @@ impl Shared {
                     run.looked(step);
                     self.publish(peer, run.carried_out()).await;
                 }
-                Ok(Next::Apply(effect)) => {
-                    let applied = self.apply_for(peer, effect).await?;
-                    run.applied(applied);
-                    self.publish(peer, run.carried_out()).await;
-                }
+                Ok(Next::Apply(_)) => self.apply_all(peer, &mut run).await?,
                 Ok(Next::Rest) => break,
             }
         }
@@ -194,11 +190,7 @@ impl Shared {
                         self.publish(peer, run.carried_out()).await;
                     }
                 }
-                Ok(Next::Apply(effect)) => {
-                    let applied = self.apply_for(peer, effect).await?;
-                    run.applied(applied);
-                    self.publish(peer, run.carried_out()).await;
-                }
+                Ok(Next::Apply(_)) => self.apply_all(peer, &mut run).await?,
                 Ok(Next::Rest) => return Ok(run.into_step()),
             }
         }
@@ -213,12 +205,19 @@ impl Shared {
     ) -> Result<Option<ObjectRef>, Error> {
         let mut run = Run::of_one_step();
         run.looked(step);
+        self.apply_all(peer, &mut run).await?;
+        Ok(run.overtaken().cloned())
+    }
+
+    /// Applies what is left of a step, up to the first conflict, and publishes its decisions
+    /// then.
+    async fn apply_all(&self, peer: &ClusterId, run: &mut Run) -> Result<(), Error> {
         while let Ok(Next::Apply(effect)) = run.next() {
             let applied = self.apply_for(peer, effect).await?;
             run.applied(applied);
         }
         self.publish(peer, run.carried_out()).await;
-        Ok(run.overtaken().cloned())
+        Ok(())
     }
 
     /// Applies one effect, and shows the answer to the mirror.
