@@ -171,54 +171,8 @@ func TestCancellationEndsACall(t *testing.T) {
 	}
 }
 
-func TestADiscardedInstanceIsWiped(t *testing.T) {
-	library := newLibrary(t, Options{})
-	in, err := library.take(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	memory, ok := in.module.Memory().Read(0, in.module.Memory().Size())
-	if !ok || !bytes.Contains(memory, []byte("liqo-auth")) {
-		t.Fatal("the memory cannot be searched")
-	}
-	in.discard(t.Context())
-	if len(bytes.Trim(memory, "\x00")) != 0 {
-		t.Error("the memory is not wiped")
-	}
-}
-
 // isWiped reports whether a buffer holds zeros alone.
 func isWiped(buffer []byte) bool { return len(bytes.Trim(buffer, "\x00")) == 0 }
-
-func TestAnInstanceThatIsNotKeptIsWiped(t *testing.T) {
-	library := newLibrary(t, Options{Instances: 1})
-	instances := make([]*instance, 2)
-	memories := make([][]byte, 2)
-	for i := range instances {
-		in, err := library.take(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		memory, ok := in.module.Memory().Read(0, in.module.Memory().Size())
-		if !ok || isWiped(memory) {
-			t.Fatal("the memory cannot be read")
-		}
-		instances[i], memories[i] = in, memory
-	}
-	for _, in := range instances {
-		library.give(t.Context(), in)
-	}
-	if isWiped(memories[0]) || !isWiped(memories[1]) {
-		t.Error("one instance is kept, and the other one is wiped")
-	}
-	// More than the memory of an instance.
-	if _, err := library.exchange(t.Context(), make([]byte, 160<<20)); !errors.Is(err, ErrTrap) {
-		t.Fatalf("%v", err)
-	}
-	if !isWiped(memories[0]) {
-		t.Error("a stopped instance is not wiped")
-	}
-}
 
 func TestARequestAndItsAnswerAreWiped(t *testing.T) {
 	library := newLibrary(t, Options{})

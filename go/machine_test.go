@@ -45,6 +45,21 @@ func TestAnExchangeWithEveryKindOfKey(t *testing.T) {
 	}
 }
 
+func TestEachInvitationHasANonceOfItsOwn(t *testing.T) {
+	pair := newPair(t, newLibrary(t, Options{}), newKey(t))
+	var nonces []string
+	for range 2 {
+		step, err := pair.provider.Invite(t.Context(), newCluster().view("cl-consumer"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		nonces = append(nonces, step.Outbox[0].Nonce)
+	}
+	if nonces[0] == nonces[1] {
+		t.Error("two invitations have the same nonce")
+	}
+}
+
 func TestABackendMayAnswerLater(t *testing.T) {
 	library := newLibrary(t, Options{})
 	pair := newPair(t, library, newKey(t))

@@ -3,8 +3,10 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"liqoauth"
@@ -45,8 +47,43 @@ func TestAnUnreadableWaitIsAnError(t *testing.T) {
 	}
 }
 
+func TestAnUnreadableObjectIsNotWritten(t *testing.T) {
+	e := newExchange(t, liqoauth.Backends{}, interceptor.Funcs{
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			t.Error("something is created")
+			return nil
+		},
+		Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error {
+			t.Error("something is replaced")
+			return nil
+		},
+	})
+	for _, kind := range []string{"create", "replace"} {
+		effect := liqoauth.Effect{Type: kind, Object: json.RawMessage("[]")}
+		step := &liqoauth.Step{Effects: []liqoauth.Effect{effect}}
+		if conflict, err := e.ofProvider.apply(t.Context(), step); conflict || err == nil {
+			t.Errorf("%s: %v, %v", kind, conflict, err)
+		}
+	}
+}
+
+func TestWhatCannotBeListedIsNotTakenForAbsent(t *testing.T) {
+	errDown := errors.New("the API server is down")
+	e := newExchange(t, liqoauth.Backends{}, interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return errDown },
+	})
+	if _, err := e.ofProvider.Reconcile(t.Context(), request(consumerID)); !errors.Is(err, errDown) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestAnUnreadableInterestIsAnError(t *testing.T) {
-	e := newExchange(t, liqoauth.Backends{}, interceptor.Funcs{})
+	e := newExchange(t, liqoauth.Backends{}, interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			t.Error("something is read")
+			return nil
+		},
+	})
 	for name, interest := range map[string]liqoauth.Interest{
 		"version":  {Type: "inNamespace", APIVersion: "a/b/c", Kind: "Secret", Namespace: "liqo"},
 		"selector": {Type: "labelled", APIVersion: "v1", Kind: "Secret", Selector: "a==="},
