@@ -13,7 +13,8 @@ use liqo_auth::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    cast::{Cast, Name, instant},
+    cast::{Cast, Name},
+    instants::instant,
     store::Store,
     two_way::Choice,
     witness::{Asked, Witness, witness},
@@ -178,7 +179,13 @@ fn step(
     let view = view(cast, store, at);
     let consumer = match &cast.two_way {
         Some(two_way) if at.is_of_a_consumer_as_well() => {
-            match two_way.choose(store, &view, call, env.now)? {
+            let may_sign = match call {
+                Call::Receive(_) => true,
+                Call::Reconcile => two_way.has_begun(&view),
+                // An administrator's word signs nothing before there is an Identity.
+                _ => false,
+            };
+            match two_way.choose(store, &view, may_sign, env.now)? {
                 Choice::Found(consumer) => consumer,
                 Choice::Makes(key) => {
                     let mut step = Step::default();

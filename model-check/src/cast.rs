@@ -8,17 +8,20 @@ use liqo_auth::{
     Consumer, Machine, Provider,
     consumer::{ConsumerConfig, PeerSettings},
     crypto::{
-        Answer, Authority, BoxError, CertificateChain, Entropy, KeyPair, OneKey, PublicKey,
-        RecordKey, SigningKey,
+        Answer, Authority, BoxError, CertificateChain, Entropy, OneKey, PublicKey, RecordKey,
+        SigningKey,
     },
     machine::Interest,
-    model::{ClusterId, ClusterRole, Kind, Metadata, Namespace, Object, Timestamp, names},
+    model::{ClusterId, ClusterRole, Kind, Metadata, Namespace, Object, names},
     provider::{AuthoritySigner, CsrSigner, Endpoint, NameTable, SigningRequest},
 };
 
 use crate::{
+    instants::{DAY, instant},
+    keys::{CLUSTER_KEY, CONSUMER_KEY, OWN_KEY, key},
+    setup::{Fault, Setup},
     store::{Signed, hex},
-    two_way::{self, TwoWay},
+    two_way::TwoWay,
     witness::{self, Asked, Watched},
 };
 
@@ -28,37 +31,6 @@ pub enum Name {
     Provider,
     Consumer,
     Hostile,
-}
-
-/// How the clusters are set up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Setup {
-    /// Kubernetes' own signer, by requests in the store, instead of a signer that
-    /// answers at once.
-    pub kubernetes_signer: bool,
-    /// Whether the provider has a key to commit itself by.
-    pub has_provider_key: bool,
-    /// Whether the consumer knows the fingerprint of the provider's key.
-    pub knows_provider: bool,
-    /// Whether the tenant namespace of a hostile consumer has a name of its own.
-    pub renames_namespace: bool,
-    /// Whether the provider's cluster is a consumer of the hostile cluster, too.
-    pub two_way: bool,
-    /// A planted fault.
-    pub fault: Option<Fault>,
-}
-
-/// A planted fault in how the clusters are set up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// The signer signs a request again, and gives another certificate.
-    ForgetfulSigner,
-    /// The provider's driver looks up no tenant namespaces but the peer's own.
-    ForgetsNamespaces,
-    /// The consumer's driver does not say which providers are consumers as well.
-    ForgetsConsumers,
-    /// The consumer signs the slices that anyone has made.
-    SignsAnySlice,
 }
 
 pub struct Cast {
@@ -74,19 +46,9 @@ pub struct Cast {
     renames_namespace: bool,
 }
 
-/// The five instants: the start; the nonces still hold; they have expired; the
-/// certificates are due; they have ended.
-pub const INSTANTS: [u64; 5] = [0, HOUR, 25 * HOUR, 61 * DAY, 120 * DAY];
 pub const LIFETIME: Duration = Duration::from_secs(90 * DAY);
-const HOUR: u64 = 3600;
-const DAY: u64 = 24 * HOUR;
-pub const API_SERVER: &str = "https://172.19.0.3:6443";
 const TEN_YEARS: Duration = Duration::from_secs(3650 * DAY);
-
-pub fn instant(number: u8) -> Timestamp {
-    let start: Timestamp = "2026-11-20T13:00:00Z".parse().expect("it is a time");
-    start + Duration::from_secs(INSTANTS[usize::from(number)])
-}
+pub const API_SERVER: &str = "https://172.19.0.3:6443";
 
 impl Cast {
     pub fn new(setup: Setup) -> Self {
@@ -147,7 +109,7 @@ impl Cast {
             });
         }
         let consumer_keys = match setup.two_way {
-            true => vec![CONSUMER_KEY, two_way::CLUSTER_KEY, two_way::OWN_KEY],
+            true => vec![CONSUMER_KEY, CLUSTER_KEY, OWN_KEY],
             false => vec![CONSUMER_KEY],
         };
         let consumer_keys = consumer_keys.into_iter();
@@ -224,15 +186,8 @@ fn is_of_all_namespaces(interest: &Interest) -> bool {
     matches!(interest, Interest::Labelled { label: it, .. } if *it == label)
 }
 
-/// The number of the consumer's key.
-pub const CONSUMER_KEY: u8 = 1;
 /// The name of a tenant namespace that a peer which offloads may have.
 const RENAMED: &str = "offloaded";
-
-/// The key of a number.
-pub fn key(number: u8) -> KeyPair {
-    KeyPair::from_entropy(&Entropy::from_bytes([number; 32]))
-}
 
 pub fn authority(name: &str, number: u8) -> Authority {
     let (key, entropy) = (Arc::new(key(number)), Entropy::from_bytes([number; 32]));

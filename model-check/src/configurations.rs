@@ -2,8 +2,8 @@
 
 use crate::{
     calls::Call,
-    cast::Setup,
     deeds::{Hostile, Plant, WriteAtProvider},
+    setup::Setup,
 };
 
 /// What is explored.

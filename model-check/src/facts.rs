@@ -7,7 +7,7 @@ use liqo_auth::{
 };
 use serde_json::Value;
 
-use crate::{calls::SLICE, cast::instant, store::Store};
+use crate::{calls::SLICE, instants::instant, store::Store};
 
 /// What the provider's store holds about one peer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -7,8 +7,9 @@ use liqo_auth::machine::Holder;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    cast::{Cast, INSTANTS, LIFETIME, Name},
+    cast::{Cast, LIFETIME, Name},
     facts::{Claim, PeerFacts},
+    instants::INSTANTS,
     witness::Asked,
 };
 

@@ -7,18 +7,24 @@ use std::{
 };
 
 /// The values that were met so far, by their keys.
-pub struct Interned<K, T>(RwLock<(HashMap<K, u32>, Vec<Arc<T>>)>);
+pub struct Interned<K, T>(RwLock<Numbered<K, T>>);
+
+struct Numbered<K, T> {
+    numbers: HashMap<K, u32>,
+    /// The value of each number.
+    values: Vec<Arc<T>>,
+}
 
 impl<K: Hash + Eq, T> Interned<K, T> {
     /// The number of a value.
     pub fn number(&self, key: K, value: impl FnOnce() -> T) -> u32 {
         let read = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(number) = read.0.get(&key) {
+        if let Some(number) = read.numbers.get(&key) {
             return *number;
         }
         drop(read);
         let mut write = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let (numbers, values) = &mut *write;
+        let Numbered { numbers, values } = &mut *write;
         *numbers.entry(key).or_insert_with(|| {
             values.push(Arc::new(value()));
             u32::try_from(values.len() - 1).expect("there are fewer values")
@@ -28,19 +34,22 @@ impl<K: Hash + Eq, T> Interned<K, T> {
     /// The value of a number.
     pub fn get(&self, number: u32) -> Arc<T> {
         let read = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&read.1[number as usize])
+        Arc::clone(&read.values[number as usize])
     }
 
     /// How many values there are.
     pub fn len(&self) -> usize {
         let read = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        read.1.len()
+        read.values.len()
     }
 }
 
 impl<K, T> Default for Interned<K, T> {
     fn default() -> Self {
-        Self(RwLock::default())
+        Self(RwLock::new(Numbered {
+            numbers: HashMap::new(),
+            values: Vec::new(),
+        }))
     }
 }
 

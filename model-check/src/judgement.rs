@@ -8,13 +8,13 @@ use liqo_auth::{
 
 use crate::{
     calls::{self, At, SLICE},
-    cast::{API_SERVER, CONSUMER_KEY, Name, key},
+    cast::{API_SERVER, Name},
     facts::{Claim, has_key, is_sound},
     ghost::{Broken, Rule, Transition, Word},
     hostile,
+    keys::{CLUSTER_KEY, CONSUMER_KEY, OWN_KEY, key},
     state::State,
     store::Store,
-    two_way::{CLUSTER_KEY, OWN_KEY},
     world::World,
 };
 

@@ -9,11 +9,14 @@ mod facts;
 mod fairness;
 mod ghost;
 mod hostile;
+mod instants;
 mod interned;
 mod judgement;
+mod keys;
 mod model;
 mod planted;
 mod properties;
+mod setup;
 mod state;
 mod store;
 mod transitions;
@@ -27,6 +30,7 @@ use stateright::{Checker, HasDiscoveries, Model};
 
 use crate::{configurations::Configuration, world::World};
 
+#[allow(clippy::disallowed_methods, reason = "a program has arguments")]
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let has = |wanted: &str| arguments.iter().any(|argument| argument == wanted);
@@ -87,6 +91,10 @@ impl Report {
 }
 
 /// Explores every state of a configuration, or as many as show what is wanted.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "it tells how long it takes, and how far it is"
+)]
 fn explore(configuration: Configuration, until: HasDiscoveries) -> Report {
     let start = Instant::now();
     let name = configuration.name;

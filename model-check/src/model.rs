@@ -7,9 +7,11 @@ use stateright::{Model, Property};
 
 use crate::{
     calls::{self, At, Call},
-    cast::{INSTANTS, Name},
+    cast::Name,
     ghost::Ghost,
-    hostile, planted, properties,
+    hostile,
+    instants::INSTANTS,
+    planted, properties,
     state::{Action, State},
     store::Store,
     world::World,

@@ -1,22 +1,29 @@
 //! Faults that are planted, so that each invariant is seen to fail.
 
+use std::sync::Arc;
+
 use liqo_auth::{
-    crypto::{CertificateChain, Csr, Entropy, SigningKey, Subject},
-    machine::{Holder, MessageBody, Side},
+    Consumer, Env, Machine, View,
+    consumer::ConsumerConfig,
+    crypto::{CertificateChain, Csr, Entropy, OneKey, SigningKey, Subject},
+    machine::{Holder, Message, MessageBody, Side},
     model::{Kind, Object, ObjectRef, Resource, Tenant, TenantCondition, names},
 };
 
 use crate::{
     calls::{At, Call, Outcome},
-    cast::{Fault, LIFETIME, Name, Setup, instant, key},
+    cast::{LIFETIME, Name},
     configurations::{Configuration, FOREIGN_TENANTS, HONEST, Left, TWO_WAY},
     deeds::{Forgery, Hostile, Plant},
     ghost::Rule,
     hostile,
+    instants::instant,
     judgement::Made,
+    keys::{CONSUMER_KEY, key},
     properties,
+    setup::{Fault, Setup},
     state::State,
-    witness::{Asked, Witness},
+    witness::{Asked, Watched, Witness, witness},
     world::World,
 };
 
@@ -214,13 +221,13 @@ pub fn happen(world: &World, state: &State, plant: Plant) -> Option<State> {
         Plant::SharesKey => {
             let [_, _, hostile] = &world.cast.ids;
             let message = hostile::forged(world, Forgery::NonceForOther);
-            let message = liqo_auth::machine::Message {
+            let message = Message {
                 to: world.cast.id(Name::Provider).clone(),
                 from: hostile.clone(),
                 ..message
             };
             let mut outcome = empty();
-            outcome.witness.signed_nonces = crate::witness::signed_elsewhere(&message);
+            outcome.witness.signed_nonces = signed_elsewhere(&message);
             Some(judged(world, state, *state, &outcome))
         }
         Plant::StoresUnverified => {
@@ -307,6 +314,21 @@ fn sign_unproven(world: &World, state: &State) -> State {
     };
     world.judge(&mut next, state, at, &made);
     next
+}
+
+/// The nonces that the consumer's key signs in the hands of another consumer, which gets this
+/// message.
+fn signed_elsewhere(message: &Message) -> Vec<Vec<u8>> {
+    let keys = Arc::new(OneKey(Arc::new(Watched(key(CONSUMER_KEY)))));
+    let consumer = Consumer::new(ConsumerConfig::new(message.to.clone()), keys);
+    let env = Env {
+        now: instant(0),
+        entropy: Entropy::from_bytes([7; 32]),
+    };
+    let view = View::of(&message.from, []);
+    let (step, seen) = witness(Vec::new(), || consumer.receive(&view, message.clone(), env));
+    step.expect("the other consumer takes its nonce");
+    seen.signed_nonces
 }
 
 fn judged(world: &World, before: &State, mut next: State, outcome: &Outcome) -> State {

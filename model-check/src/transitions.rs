@@ -10,8 +10,9 @@ use liqo_auth::{
 
 use crate::{
     calls::{self, At, Call},
-    cast::{Name, instant},
+    cast::Name,
     ghost::Word,
+    instants::instant,
     judgement::Made,
     state::{Held, State},
     store::{Signed, Store},

@@ -12,8 +12,9 @@ use liqo_auth::{
 };
 
 use crate::{
-    calls::Call,
-    cast::{Fault, instant, key},
+    instants::instant,
+    keys::{CLUSTER_KEY, OWN_KEY, key},
+    setup::Fault,
     store::Store,
     witness::Watched,
 };
@@ -68,12 +69,13 @@ impl TwoWay {
     }
 
     /// The key for a call, as the drivers choose it: the provider's own one if it exists, or
-    /// what the library says. The key is made before the call, and in a step of its own.
+    /// what the library says. If the call may sign, the key is made before the call, and in a
+    /// step of its own.
     pub fn choose(
         &self,
         store: &Store,
         view: &View<'_>,
-        call: Call,
+        may_sign: bool,
         now: Timestamp,
     ) -> Result<Choice<'_>, Error> {
         let id = own_key_id(&self.provider);
@@ -86,21 +88,7 @@ impl TwoWay {
         if !takes_own {
             return Ok(Choice::Found(consumer));
         }
-        let is_begun = |object: &Object| match object {
-            Object::Identity(_) => true,
-            Object::Secret(secret) => {
-                secret.metadata.name == names::SIGNED_NONCE_SECRET
-                    && secret.metadata.namespace == names::tenant_namespace(&self.provider)
-            }
-            _ => false,
-        };
-        let signs = match call {
-            Call::Receive(_) => true,
-            Call::Reconcile => view.objects().any(is_begun),
-            // An administrator's word signs nothing before there is an Identity.
-            _ => false,
-        };
-        if !signs {
+        if !may_sign {
             return Ok(Choice::Found(&self.with_own_key));
         }
         let made = Secret {
@@ -112,6 +100,18 @@ impl TwoWay {
             ..Secret::default()
         };
         Ok(Choice::Makes(Box::new(Effect::Create(made.into()))))
+    }
+
+    /// Whether the peering has begun: there is an Identity, or the Secret of signed nonces.
+    pub fn has_begun(&self, view: &View<'_>) -> bool {
+        view.objects().any(|object| match object {
+            Object::Identity(_) => true,
+            Object::Secret(secret) => {
+                secret.metadata.name == names::SIGNED_NONCE_SECRET
+                    && secret.metadata.namespace == names::tenant_namespace(&self.provider)
+            }
+            _ => false,
+        })
     }
 
     /// The signature that this cluster gave to another provider, with its nonce. That
@@ -149,7 +149,3 @@ fn own_key_id(provider: &ClusterId) -> ObjectRef {
 pub fn own_key_name(provider: &ClusterId) -> String {
     format!("{}-{provider}", names::CLUSTER_KEYS_SECRET)
 }
-
-/// The numbers of the keys of the provider's cluster as a consumer.
-pub const CLUSTER_KEY: u8 = 3;
-pub const OWN_KEY: u8 = 4;

@@ -5,22 +5,17 @@ use core::cell::RefCell;
 use std::sync::Arc;
 
 use liqo_auth::{
-    Consumer, Env, Machine, View,
-    consumer::ConsumerConfig,
     crypto::{
-        Answer, BoxError, CertificateChain, ClientKey, Entropy, KeyPair, OneKey, Payload,
-        PublicKey, Purpose, Signature, SigningKey, Subject,
+        Answer, BoxError, CertificateChain, ClientKey, KeyPair, Payload, PublicKey, Purpose,
+        Signature, SigningKey, Subject,
     },
-    machine::{Holder, Message},
+    machine::Holder,
     model::{CertificateSigningRequest, ClusterId, names},
     policy::Policy,
 };
 use sha2::{Digest, Sha256};
 
-use crate::{
-    cast::{CONSUMER_KEY, instant, key},
-    store::Signed,
-};
+use crate::store::Signed;
 
 /// What happened outside the stores during one call.
 #[derive(Default)]
@@ -97,21 +92,6 @@ pub fn witness<T>(ledger: Vec<Arc<Signed>>, call: impl FnOnce() -> T) -> (T, Wit
 
 /// A key of a consumer. It tells what it signs.
 pub struct Watched(pub KeyPair);
-
-/// The consumer's key in the hands of another consumer, which signs this nonce: a
-/// planted fault.
-pub fn signed_elsewhere(message: &Message) -> Vec<Vec<u8>> {
-    let keys = Arc::new(OneKey(Arc::new(Watched(key(CONSUMER_KEY)))));
-    let consumer = Consumer::new(ConsumerConfig::new(message.to.clone()), keys);
-    let env = Env {
-        now: instant(0),
-        entropy: Entropy::from_bytes([7; 32]),
-    };
-    let view = View::of(&message.from, []);
-    let (step, seen) = witness(Vec::new(), || consumer.receive(&view, message.clone(), env));
-    step.expect("the other consumer takes its nonce");
-    seen.signed_nonces
-}
 
 impl SigningKey for Watched {
     fn public_key(&self) -> &PublicKey {

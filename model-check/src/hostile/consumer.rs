@@ -16,8 +16,10 @@ use liqo_auth::{
 use super::{FINALIZER, delete, metadata, put, secret, send};
 use crate::{
     calls::{At, Call, SLICE},
-    cast::{Name, instant, key},
+    cast::Name,
     deeds::{Answer, Deed, WriteAtProvider},
+    instants::instant,
+    keys::key,
     state::State,
     store::Store,
     world::World,

@@ -16,11 +16,13 @@ use liqo_auth::{
 use super::{delete, metadata, put, secret};
 use crate::{
     calls::{At, SLICE},
-    cast::{CONSUMER_KEY, Name, authority, instant, key},
+    cast::{Name, authority},
     deeds::{Deed, Forgery, Hostile, WriteAtConsumer},
+    instants::instant,
+    keys::{CLUSTER_KEY, CONSUMER_KEY, OWN_KEY, key},
     state::State,
     store::Store,
-    two_way::{CLUSTER_KEY, OWN_KEY, own_key_name},
+    two_way::own_key_name,
     world::World,
 };
 
@@ -143,7 +145,6 @@ pub fn write(world: &World, store: &mut Store, write: WriteAtConsumer) -> Option
                 spec: RenewSpec::default(),
                 status: RenewStatus {
                     auth_params: Some(forged.spec.auth_params),
-                    ..RenewStatus::default()
                 },
             };
             put(store, renew.into())
