@@ -13,7 +13,7 @@ use crate::{
     arguments::{Approve, Deny, NamedSlice},
     context::Context,
     failure::{Failure, Result},
-    home::{Home, Use},
+    home::Use,
     output::{Side, amounts, escaped, program},
     provider_side::{ProviderSide, ProviderStand, refused},
 };
@@ -26,7 +26,7 @@ pub(super) fn approve(context: &Context, command: &Approve) -> Result<()> {
 }
 
 fn approve_request(context: &Context, peer: &ClusterId) -> Result<()> {
-    let mut home = open(context, peer)?;
+    let mut home = get::open_with_tenant(context, peer)?;
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     let subject = format!("the request of {peer} is not approved");
     provider.administer(&subject, |provider, view, env| {
@@ -94,7 +94,7 @@ fn unconfirmed(
 pub(super) fn deny(context: &Context, command: &Deny) -> Result<()> {
     let Deny::Tenant { tenant, reason } = command;
     let peer = &tenant.name;
-    let mut home = open(context, peer)?;
+    let mut home = get::open_with_tenant(context, peer)?;
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     let subject = format!("the request of {peer} is not denied");
     provider.administer(&subject, |provider, view, env| {
@@ -104,15 +104,4 @@ pub(super) fn deny(context: &Context, command: &Deny) -> Result<()> {
     context
         .printer
         .info(Side::Only, &format!("Tenant \"{peer}\" denied"))
-}
-
-fn open(context: &Context, peer: &ClusterId) -> Result<Home> {
-    let home = context.open(Use::Write)?;
-    match get::tenant_of(&home, peer) {
-        Some(_) => Ok(home),
-        None => Err(Failure::waiting(format!(
-            "unable to get tenant: there is no Tenant of {peer} in {}",
-            home.site()
-        ))),
-    }
 }

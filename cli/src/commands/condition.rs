@@ -5,10 +5,11 @@ use std::cell::Cell;
 
 use liqo_auth::{
     machine::Step,
-    model::{ClusterId, Kind, Object, ObjectRef, TenantCondition},
+    model::{ClusterId, TenantCondition},
     provider::Provider,
 };
 
+use super::get;
 use crate::{
     arguments::{Cordon, Drain, NamedSlice, Uncordon},
     context::Context,
@@ -40,15 +41,7 @@ pub(super) fn uncordon(context: &Context, command: &Uncordon) -> Result<()> {
 
 /// Sets the condition of a tenant, in liqoctl's words.
 fn set(context: &Context, peer: &ClusterId, condition: TenantCondition) -> Result<()> {
-    let mut home = context.open(Use::Write)?;
-    // One that cannot be read is there as well.
-    let is_tenant = |id: ObjectRef| id.kind == Kind::Tenant && id.name == peer.as_str();
-    if !home.view(peer).objects().map(Object::id).any(is_tenant) {
-        return Err(Failure::waiting(format!(
-            "unable to get tenant: there is no Tenant of {peer} in {}",
-            home.site()
-        )));
-    }
+    let mut home = get::open_with_tenant(context, peer)?;
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     let before = provider.condition()?;
     match (before, condition) {

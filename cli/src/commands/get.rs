@@ -297,6 +297,20 @@ pub(super) fn nonce_text(secret: &Secret) -> Result<String> {
         .map_err(|error| Failure::at_odds(format!("{}, data.nonce: {error}", secret.id())))
 }
 
+/// Opens the cluster of a command that changes what a tenant gets. A Tenant that cannot be
+/// read is there as well.
+pub(super) fn open_with_tenant(context: &Context, peer: &ClusterId) -> Result<Home> {
+    let home = context.open(Use::Write)?;
+    let is_tenant = |id: ObjectRef| id.kind == Kind::Tenant && id.name == peer.as_str();
+    match home.view(peer).objects().map(Object::id).any(is_tenant) {
+        true => Ok(home),
+        false => Err(Failure::waiting(format!(
+            "unable to get tenant: there is no Tenant of {peer} in {}",
+            home.site()
+        ))),
+    }
+}
+
 /// The Tenant of a peer.
 pub(super) fn tenant_of<'h>(home: &'h Home, peer: &ClusterId) -> Option<&'h Tenant> {
     tenant_in(&home.view(peer))

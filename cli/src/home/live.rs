@@ -2,36 +2,31 @@
 //! effect is a request.
 
 mod provider_access;
+mod service_ranges;
+mod settings;
 mod signer;
 mod stored_settings;
 
-use std::{collections::BTreeSet, future::ready, net::IpAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use anyhow::Context;
-use axum::http::Uri;
-use futures::{StreamExt, stream, stream::LocalBoxStream};
 use ipnet::IpNet;
-use kube::{
-    Api, Client,
-    api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams, TypeMeta},
-};
+use kube::{Client, api::DynamicObject};
 use liqo_auth::{
     crypto::{KeyPair, RecordKey},
-    machine::{Effect, Version, Watch},
-    model::{ClusterId, Kind, NamespaceName, Object, ObjectRef, names},
+    machine::{Effect, Watch},
+    model::{ClusterId, NamespaceName, Object, ObjectRef, names},
 };
-use liqo_auth_kube::{Applied, Cluster, Opened, apply, client_of, follow, get, list, resource};
-use serde_json::json;
+use liqo_auth_kube::{Applied, Cluster, Opened, apply, client_of, get, list};
 use tokio::runtime::{Builder, Runtime};
 
 pub(crate) use self::provider_access::{PeeringUser, ProviderAccess};
-use self::stored_settings::{KEY, NAME, StoredSettings};
+use self::stored_settings::{NAME, StoredSettings};
 use super::{
     Ground, Home, Use,
     kubeconfig::{Endpoint, config},
     narrowing::{is_of_peers, is_of_records, narrowed},
-    overtaken,
-    settings::{OfPeers, Settings, Signer},
+    settings::Settings,
     site::Connection,
     store::Store,
 };
@@ -245,128 +240,6 @@ impl Live {
         });
         outcome.map_err(failure)
     }
-
-    /// Writes the settings for peers into the cluster's Secret, and all others into its
-    /// ConfigMap. Peers that a person has written into the ConfigMap leave it.
-    pub(super) fn write_settings(&mut self, settings: &Settings, before: &Settings) -> Result<()> {
-        let said = self.settings.in_config_map()?;
-        let mut text = said.clone();
-        if settings.peers != before.peers {
-            let peers = settings.peers.clone();
-            self.write_peers(&OfPeers { peers })?;
-            text.peers.clear();
-        }
-        // What follows from the kubeconfig is not written.
-        if settings.api_server != before.api_server || settings.is_internal != before.is_internal {
-            text.api_server = Some(settings.api_server.clone());
-            // The CA belongs to the URL.
-            text.api_server_ca.clone_from(&settings.api_server_ca);
-        }
-        if settings.api_server_ca != before.api_server_ca {
-            text.api_server_ca.clone_from(&settings.api_server_ca);
-        }
-        if text == said {
-            return Ok(());
-        }
-        let (text, id) = (text.write()?, self.settings.config_map_id());
-        let api = settings_api(&self.client, &id);
-        let data = json!({ KEY: *text });
-        let written = self.runtime.block_on(async {
-            match &self.settings.config_map {
-                Some(present) => {
-                    let version = &present.metadata.resource_version;
-                    let patch = json!({ "metadata": { "resourceVersion": version }, "data": data });
-                    let parameters = PatchParams::default();
-                    api.patch(NAME, &parameters, &Patch::Merge(patch)).await
-                }
-                None => {
-                    let mut made = DynamicObject::new(NAME, &resource(Kind::ConfigMap));
-                    made.data = json!({ "data": data });
-                    api.create(&PostParams::default(), &made).await
-                }
-            }
-        });
-        self.settings.config_map = Some(written.map_err(|error| {
-            if matches!(&error, kube::Error::Api(status) if status.is_conflict() || status.is_already_exists()) {
-                return overtaken(&id);
-            }
-            Failure::from(anyhow::Error::new(error)).about(&id.to_string())
-        })?);
-        Ok(())
-    }
-
-    fn write_peers(&mut self, peers: &OfPeers) -> Result<()> {
-        let secret = self.settings.with_peers(peers)?;
-        let effect = match self.settings.stored_secret()? {
-            None => Effect::Create(secret.into()),
-            Some(stored) => Effect::Replace {
-                version: Version {
-                    uid: stored.metadata.uid.clone(),
-                    resource_version: stored.metadata.resource_version.clone(),
-                },
-                object: secret.into(),
-            },
-        };
-        let applied = self.runtime.block_on(apply(&self.client, &effect));
-        match applied.map_err(failure)? {
-            Applied::Written(written) => self.settings.secret = Some(*written),
-            _ => return Err(overtaken(&effect.id())),
-        }
-        Ok(())
-    }
-
-    /// The settings that are stored in these objects.
-    fn settings(&self, stored: &StoredSettings) -> Result<Settings> {
-        let (said, id) = (stored.all()?, stored.config_map_id());
-        // The CA belongs to the URL.
-        let api_server_ca = match &said.api_server {
-            Some(_) => said.api_server_ca,
-            None => said.api_server_ca.or_else(|| self.found.ca.clone()),
-        };
-        let signer = said.signer.unwrap_or(Signer::Kubernetes);
-        if signer == Signer::Home {
-            return Err(Failure::usage(format!(
-                "{id}: a cluster has no signer of the kind `home`. Leave signer out, or set it to kubernetes or aws"
-            )));
-        }
-        let is_internal = self.is_inside && said.api_server.is_none();
-        let api_server = match said.api_server {
-            Some(said) => said,
-            None => self.found.api_server.parse().map_err(|error| {
-                Failure::usage(format!(
-                    "peers cannot reach the API server at {}: {error}. Set apiServer in {id}",
-                    self.found.api_server,
-                ))
-            })?,
-        };
-        Ok(Settings {
-            cluster_id: self.id().clone(),
-            api_server,
-            api_server_ca,
-            is_internal,
-            require_approval: said.require_approval,
-            signer,
-            for_cluster: false,
-            key_per_provider: said.key_per_provider,
-            addresses: said.addresses,
-            service_ranges: self.service_ranges(),
-            slices: said.slices,
-            peers: said.peers,
-        })
-    }
-
-    /// The addresses of the cluster's Services, as far as they are known. Inside of the
-    /// cluster, its API server has one of them.
-    fn service_ranges(&self) -> Vec<IpNet> {
-        let mut ranges = self.service_ranges.clone();
-        if self.is_inside && ranges.is_empty() {
-            let host = self.found.api_server.parse::<Uri>().ok();
-            let host = host.as_ref().and_then(Uri::host).unwrap_or_default();
-            let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
-            ranges.extend(address.ok().map(IpNet::from));
-        }
-        ranges
-    }
 }
 
 /// The parts of a home that only a cluster has.
@@ -382,18 +255,6 @@ impl Home {
             live.only(peer);
         }
         self.load(watches)
-    }
-
-    /// Reads the addresses of a cluster's Services, at which its consumer's side takes no
-    /// provider.
-    pub(crate) fn learn_service_ranges(&mut self) -> Result<()> {
-        if let Ground::Cluster(live) = &mut self.ground {
-            let ranges = live.runtime.block_on(live.cluster.service_ranges());
-            live.service_ranges = ranges.map_err(failure)?;
-            self.settings.service_ranges = live.service_ranges();
-            self.written_settings.service_ranges = live.service_ranges();
-        }
-        Ok(())
     }
 
     /// Frees the objects of a cluster that were read to open it.
@@ -467,33 +328,6 @@ impl Home {
         }
     }
 
-    /// The place of the settings, for messages.
-    pub(crate) fn settings_place(&self) -> String {
-        match &self.ground {
-            Ground::Cluster(live) => live.settings.config_map_id().to_string(),
-            Ground::Folder(_) => format!("home.yaml of {}", self.site),
-        }
-    }
-
-    /// The ConfigMap of a cluster and the Secret of the same name, if the ConfigMap names
-    /// peers. Their place is the Secret.
-    pub(crate) fn peers_in_config_map(&self) -> Result<Option<(ObjectRef, ObjectRef)>> {
-        let Ground::Cluster(live) = &self.ground else {
-            return Ok(None);
-        };
-        let stored = &live.settings;
-        let has_peers = !stored.in_config_map()?.peers.is_empty();
-        Ok(has_peers.then(|| (stored.config_map_id(), stored.secret_id())))
-    }
-
-    /// The place of the settings for peers, for messages.
-    pub(crate) fn peers_place(&self) -> String {
-        match &self.ground {
-            Ground::Cluster(live) => live.settings.secret_id().to_string(),
-            Ground::Folder(_) => self.settings_place(),
-        }
-    }
-
     /// The client of a cluster's API server.
     pub(crate) fn client(&self) -> Result<Client> {
         match &self.ground {
@@ -503,31 +337,6 @@ impl Home {
                 self.site
             ))),
         }
-    }
-
-    /// The settings of a cluster, as they are now and after each change. What cannot be read
-    /// is an error, and the next change may be read again. A folder has no such stream.
-    pub(crate) fn settings_over_time(&self) -> LocalBoxStream<'_, Result<Settings>> {
-        let Ground::Cluster(live) = &self.ground else {
-            return stream::empty().boxed_local();
-        };
-        let place = &live.settings.config_map_id();
-        let config_maps = follow(&live.client, place).map(|config_map| (Some(config_map), None));
-        let secrets = follow(&live.client, &live.settings.secret_id());
-        let secrets = secrets.map(|sent| (None, Some(sent.map(secret))));
-        let mut stored = StoredSettings::none(&place.namespace);
-        let (mut has_config_map, mut has_secret) = (false, false);
-        stream::select(config_maps, secrets)
-            .filter_map(move |(config_map, secret)| {
-                has_config_map |= config_map.is_some();
-                has_secret |= secret.is_some();
-                stored.config_map = config_map.unwrap_or(stored.config_map.take());
-                stored.secret = secret.unwrap_or(stored.secret.take());
-                // One of them alone may say less than what is in force.
-                let is_whole = has_config_map && has_secret;
-                ready(is_whole.then(|| live.settings(&stored)))
-            })
-            .boxed_local()
     }
 
     /// Sets how long a command waits for a cluster's signer.
@@ -541,33 +350,6 @@ impl Home {
     pub(crate) fn is_live(&self) -> bool {
         matches!(self.ground, Ground::Cluster(_))
     }
-
-    /// Writes changed settings of a cluster. Its objects are there already.
-    pub(super) fn save_settings(&mut self) -> Result<()> {
-        if let Ground::Cluster(live) = &mut self.ground
-            && self.settings != self.written_settings
-        {
-            live.write_settings(&self.settings, &self.written_settings)?;
-            self.written_settings = self.settings.clone();
-        }
-        Ok(())
-    }
-}
-
-/// A Secret that the API server has sent, as the library reads it.
-fn secret(mut sent: DynamicObject) -> Object {
-    // The items of a list may have no kind.
-    sent.types = Some(TypeMeta {
-        api_version: "v1".to_owned(),
-        kind: Kind::Secret.to_string(),
-    });
-    let sent = serde_json::to_value(sent);
-    Object::from_value(sent.unwrap_or_default())
-}
-
-fn settings_api(client: &Client, id: &ObjectRef) -> Api<DynamicObject> {
-    let config_map: ApiResource = resource(Kind::ConfigMap);
-    Api::namespaced_with(client.clone(), &id.namespace, &config_map)
 }
 
 fn is_there(object: &Object) -> bool {
