@@ -1,7 +1,7 @@
 //! API servers behind a proxy, and proxies that fail.
 
 use std::{
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpListener},
     sync::{Arc, Mutex},
     thread,
@@ -13,12 +13,14 @@ use futures::future::pending;
 use http::{Request, Uri};
 use http_body_util::BodyExt;
 use kube::{
-    Client,
+    Client, Config,
     client::Body,
     config::{KubeConfigOptions, Kubeconfig},
 };
-use liqo_auth::{Consumer, consumer::ConsumerConfig, crypto::OneKey};
-use liqo_auth_kube::{Cluster, Controller, RemoteCluster, Transport, client_of, config_of};
+use liqo_auth::{Consumer, consumer::ConsumerConfig, crypto::OneKey, policy::Addresses};
+use liqo_auth_kube::{
+    Cluster, Controller, RemoteCluster, Transport, client_of, client_within, config_of,
+};
 use serde_json::{Value, json};
 use tower::service_fn;
 
@@ -79,6 +81,31 @@ async fn a_proxy_that_fails_is_named_without_its_password() {
     }
 }
 
+#[tokio::test]
+async fn a_proxy_with_https_is_reached_by_tls_and_one_with_http_is_not() {
+    // The first byte of CONNECT, and that of a handshake (RFC 8446 section 5.1).
+    for (scheme, expected) in [("http", b'C'), ("https", 22)] {
+        let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("{scheme}://{}", proxy.local_addr().unwrap());
+        let first = thread::spawn(move || {
+            let (mut stream, _) = proxy.accept().unwrap();
+            let mut first = [0];
+            stream.read_exact(&mut first).unwrap();
+            first[0]
+        });
+        let addresses = Addresses {
+            allowed: vec!["127.0.0.0/8".parse().unwrap()],
+            ..Addresses::default()
+        };
+        let config = config("http://milan.example:6443", &url).await;
+        let client = client_within(config, &addresses).unwrap();
+        let request = Request::get("/version").body(Vec::new()).unwrap();
+        // The proxy closes the connection.
+        client.request_text(request).await.unwrap_err();
+        assert_eq!(first.join().unwrap(), expected, "{scheme}");
+    }
+}
+
 /// As in an in-band peering without Liqo's network.
 #[tokio::test]
 async fn an_event_says_that_the_proxy_of_an_identity_is_down() {
@@ -134,6 +161,12 @@ fn publishing(server: &FakeApiServer) -> (Client, Arc<Mutex<Vec<Value>>>) {
 }
 
 async fn client(api_server: &str, proxy_url: &str) -> Client {
+    let mut config = config(api_server, proxy_url).await;
+    config.connect_timeout = Some(Duration::from_secs(1));
+    client_of(config).unwrap()
+}
+
+async fn config(api_server: &str, proxy_url: &str) -> Config {
     let kubeconfig = json!({
         "apiVersion": "v1",
         "kind": "Config",
@@ -146,9 +179,7 @@ async fn client(api_server: &str, proxy_url: &str) -> Client {
     });
     let kubeconfig = Kubeconfig::from_yaml(&kubeconfig.to_string()).unwrap();
     let config = config_of(kubeconfig, &KubeConfigOptions::default()).await;
-    let mut config = config.unwrap();
-    config.connect_timeout = Some(Duration::from_secs(1));
-    client_of(config).unwrap()
+    config.unwrap()
 }
 
 fn causes(error: &(dyn std::error::Error + 'static)) -> String {

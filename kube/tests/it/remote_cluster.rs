@@ -1,6 +1,12 @@
 //! The peer's API server as the way to the peer.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use futures::future::pending;
 use http::{Method, Request, Response};
@@ -95,7 +101,8 @@ async fn a_provider_that_does_not_answer_is_waited_for_in_vain() {
     let rome = FakeApiServer::with_liqo("rome");
     let milan = FakeApiServer::with_liqo("milan");
     let mut running = JoinSet::new();
-    let remote = RemoteCluster::new(milan.client(), id("milan"), id("rome"));
+    let client = with_at_most(100, &milan);
+    let remote = RemoteCluster::new(client, id("milan"), id("rome"));
     let consumer = consumer(&rome, &remote, &mut running).await;
     let soon = Duration::from_millis(200);
     let error = remote.authenticate(&consumer, soon).await.unwrap_err();
@@ -467,6 +474,23 @@ fn without_lists(server: &FakeApiServer) -> Client {
         }
     });
     Client::new(refusing, "default")
+}
+
+/// A client that gets at most this many answers. The virtual clock stands still while something
+/// asks again and again without a pause, so that a limit of time would not end it.
+fn with_at_most(requests: usize, server: &FakeApiServer) -> Client {
+    let (server, made) = (server.client(), Arc::new(AtomicUsize::new(0)));
+    let counting = service_fn(move |request: Request<Body>| {
+        let server = server.clone();
+        let is_answered = made.fetch_add(1, Ordering::Relaxed) < requests;
+        async move {
+            match is_answered {
+                true => server.send(request).await,
+                false => Err(kube::Error::Service("there are too many requests".into())),
+            }
+        }
+    });
+    Client::new(counting, "default")
 }
 
 pub fn to_milan(body: impl Into<liqo_auth::machine::MessageBody>) -> Message {

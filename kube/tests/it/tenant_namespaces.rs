@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use liqo_auth_kube::Handle;
+use liqo_auth_kube::{Error, Handle};
 use serde_json::{Value, json};
 use tokio::{task::JoinSet, time::Instant};
 
@@ -108,6 +108,25 @@ async fn the_name_of_a_tenant_namespace_that_is_held_is_refused_with_its_holder(
         "{refused}"
     );
     assert_eq!(milan.bound().len(), 0);
+    assert_eq!(milan.server.forbidden(), []);
+}
+
+/// It has none of the labels by which records are watched.
+#[tokio::test(start_paused = true)]
+async fn a_secret_that_holds_the_name_of_a_record_is_refused_and_named() {
+    let milan = Milan::start().await;
+    milan.server.put(json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "name": "liqo-auth-provider-rome", "namespace": "liqo" },
+    }));
+    let refused = milan.handle.invite(&id("rome")).await.unwrap_err();
+    assert!(matches!(refused, Error::Library(_)), "{refused}");
+    let refused = refused.to_string();
+    assert!(
+        refused.contains("liqo/liqo-auth-provider-rome"),
+        "{refused}"
+    );
     assert_eq!(milan.server.forbidden(), []);
 }
 
