@@ -3,7 +3,7 @@
 use liqo_auth::{
     crypto::{CertificateChain, Nonce, PublicKey},
     model::{
-        AuthParams, ClusterId, Identity, Kind, Namespace, ObjectRef, Renew, Resource,
+        AuthParams, ClusterId, Identity, Kind, Namespace, Object, ObjectRef, Renew, Resource,
         ResourceSliceConditionStatus, ResourceSliceConditionType, Secret, Tenant, TenantCondition,
         names,
     },
@@ -302,13 +302,13 @@ pub(super) fn nonce_text(secret: &Secret) -> Result<String> {
 pub(super) fn open_with_tenant(context: &Context, peer: &ClusterId) -> Result<Home> {
     let home = context.open(Use::Write)?;
     let is_tenant = |id: ObjectRef| id.kind == Kind::Tenant && id.name == peer.as_str();
-    match home.view(peer).objects().map(Object::id).any(is_tenant) {
-        true => Ok(home),
-        false => Err(Failure::waiting(format!(
-            "unable to get tenant: there is no Tenant of {peer} in {}",
-            home.site()
-        ))),
+    if home.view(peer).objects().map(Object::id).any(is_tenant) {
+        return Ok(home);
     }
+    Err(Failure::waiting(format!(
+        "unable to get tenant: there is no Tenant of {peer} in {}",
+        home.site()
+    )))
 }
 
 /// The Tenant of a peer.
