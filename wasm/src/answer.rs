@@ -8,9 +8,11 @@ use crate::{failure::Failure, functions, json::written, machine};
 /// A request: one field names the call.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Request {
-    Provider(Box<machine::ProviderRequest>),
-    Consumer(Box<machine::ConsumerRequest>),
+enum Request<'r> {
+    #[serde(borrow)]
+    Provider(Box<machine::ProviderRequest<'r>>),
+    #[serde(borrow)]
+    Consumer(Box<machine::ConsumerRequest<'r>>),
     VerifyTenant(functions::VerifyTenant),
     VerifyResourceSlice(functions::VerifyResourceSlice),
     VerifyRequest(functions::VerifyRequest),
@@ -31,7 +33,7 @@ pub fn answer(request: &[u8]) -> Vec<u8> {
     }
 }
 
-fn value(request: Request) -> Result<Vec<u8>, Failure> {
+fn value(request: Request<'_>) -> Result<Vec<u8>, Failure> {
     match request {
         Request::Provider(request) => machine::provider(*request),
         Request::Consumer(request) => machine::consumer(*request),

@@ -18,12 +18,14 @@ use liqo_auth::{
     consumer::{ConsumerConfig, SliceOptions},
     crypto::{Entropy, ExternalKey, Nonce, RecordKey},
     machine::{Holder, Interest, Message, Watch},
-    model::{ClusterId, Kind, Object, Quantity, SecretBytes, TenantCondition, Timestamp},
-    policy::Policy,
+    model::{
+        BoundedReader, ClusterId, Kind, Object, Quantity, SecretBytes, TenantCondition, Timestamp,
+    },
+    policy::{Limits, Policy},
     provider::ProviderConfig,
 };
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 
 use crate::{
     desk::{Answered, Desk, DeskKey, DeskKeys},
@@ -35,14 +37,15 @@ use crate::{
 /// A call of a provider.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ProviderRequest {
+pub struct ProviderRequest<'r> {
     config: ProviderConfig,
     /// 32 bytes. They are wiped after the call.
     record_key: SecretBytes,
     /// The key that proves this cluster's identity to its peers, if there is one.
     key: Option<ExternalKey>,
     backends: Vec<Backend>,
-    seen: Seen,
+    #[serde(borrow)]
+    seen: Seen<'r>,
     call: ProviderCall,
 }
 
@@ -61,20 +64,23 @@ enum Backend {
 /// A call of a consumer.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ConsumerRequest {
+pub struct ConsumerRequest<'r> {
     config: ConsumerConfig,
     /// The key for every provider. Without it, the key for a provider is asked for.
     key: Option<ExternalKey>,
-    seen: Seen,
+    #[serde(borrow)]
+    seen: Seen<'r>,
     call: ConsumerCall,
 }
 
 /// The objects of one peer, the present time, and the answers of the backends.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Seen {
+struct Seen<'r> {
     peer: ClusterId,
-    objects: Vec<Value>,
+    /// The objects, which are read one at a time: a peer may write large ones.
+    #[serde(borrow)]
+    objects: Vec<&'r RawValue>,
     #[serde(default)]
     vouched_nonces: Vec<String>,
     now: Timestamp,
@@ -84,7 +90,7 @@ struct Seen {
     answers: Vec<Answered>,
 }
 
-impl Seen {
+impl Seen<'_> {
     fn env(&self) -> Result<Env, Failure> {
         Ok(Env {
             now: self.now,
@@ -145,7 +151,7 @@ struct SliceForm {
     create_virtual_node: Option<bool>,
 }
 
-pub(crate) fn provider(mut request: ProviderRequest) -> Result<Vec<u8>, Failure> {
+pub(crate) fn provider(mut request: ProviderRequest<'_>) -> Result<Vec<u8>, Failure> {
     let desk = Desk::new(core::mem::take(&mut request.seen.answers));
     let record_key = RecordKey::new(bytes(&request.record_key, "recordKey")?)
         .map_err(|error| Failure::of_part("recordKey", error))?;
@@ -196,7 +202,7 @@ pub(crate) fn provider(mut request: ProviderRequest) -> Result<Vec<u8>, Failure>
     answer(&step?, &desk)
 }
 
-pub(crate) fn consumer(mut request: ConsumerRequest) -> Result<Vec<u8>, Failure> {
+pub(crate) fn consumer(mut request: ConsumerRequest<'_>) -> Result<Vec<u8>, Failure> {
     let desk = Desk::new(core::mem::take(&mut request.seen.answers));
     let policy = request.config.policy.clone();
     let keys = DeskKeys {
@@ -230,8 +236,27 @@ fn options(form: SliceForm) -> SliceOptions {
     options
 }
 
-fn objects(values: Vec<Value>) -> Vec<Object> {
-    values.into_iter().map(Object::from_value).collect()
+fn objects(texts: Vec<&RawValue>) -> Vec<Object> {
+    let limits = Limits::default();
+    texts
+        .into_iter()
+        .map(|text| object(text, &limits))
+        .collect()
+}
+
+/// The object. One that exceeds the limits is reduced to its metadata before any part of it
+/// is decoded.
+fn object(text: &RawValue, limits: &Limits) -> Object {
+    let text = text.get().as_bytes();
+    let value = match text.len() <= limits.object {
+        true => serde_json::from_slice(text),
+        false => {
+            let kept = BoundedReader::new(limits).read(text);
+            let kept = SecretBytes::from(kept.unwrap_or_default());
+            serde_json::from_slice(kept.expose())
+        }
+    };
+    Object::from_value(value.unwrap_or_default())
 }
 
 fn view<'o>(
