@@ -25,6 +25,22 @@
 //!
 //! The controller lists only the objects that the library's watches select. It gets
 //! each other Secret that it needs by name.
+//!
+//! # In a program
+//! The program enables the version of Kubernetes in k8s-openapi, of which there can be only
+//! one: the oldest that the program meets. This crate enables none, and does not build without.
+//! A library that uses this crate enables a version in its dev-dependencies alone.
+//!
+//! ```toml
+//! [dependencies]
+//! k8s-openapi = { version = "0.29", default-features = false, features = ["v1_33"] }
+//! liqo-auth = "0.1"
+//! liqo-auth-kube = "0.1"
+//! ```
+//!
+//! [`kube`] is kube-rs in the version of this crate's signatures. The features are those of
+//! kube-rs for TLS: `rustls-tls` with `aws-lc-rs` (the default) or with `ring`, or
+//! `openssl-tls`.
 #![allow(
     clippy::disallowed_methods,
     reason = "the driver has the clock, and the library has none"
@@ -32,6 +48,8 @@
 
 #[cfg(liqo_auth_cheap_signatures)]
 compile_error!("liqo_auth_cheap_signatures makes signatures that everybody can forge");
+#[cfg(not(any(feature = "rustls-tls", feature = "openssl-tls")))]
+compile_error!("liqo-auth-kube needs the feature rustls-tls or openssl-tls");
 
 mod apply;
 mod bounded;
@@ -54,6 +72,7 @@ pub use cluster::{Cluster, Opened, ProviderKeys};
 pub use controller::{Controller, ControllerBuilder, Counts, Handle};
 pub use error::Error;
 pub use identity::config_of_identity;
+pub use kube;
 pub use live::{answered, follow, list};
 pub use object::{get, resource};
 pub use offloading::LimitsEnforcement;

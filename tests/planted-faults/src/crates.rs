@@ -51,7 +51,12 @@ impl Crate {
     pub(crate) fn target(self) -> &'static [&'static str] {
         match self {
             Self::Library => &["--package=liqo-auth", "--lib"],
-            Self::Kube => &["--package=liqo-auth-kube", "--lib"],
+            // Its tests enable a version of Kubernetes, and the crate itself none.
+            Self::Kube => &[
+                "--package=liqo-auth-kube",
+                "--lib",
+                "--features=k8s-openapi/earliest",
+            ],
             Self::Cli => &["--package=liqo-auth-cli", "--bins"],
         }
     }
