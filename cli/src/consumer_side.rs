@@ -19,7 +19,7 @@ use crate::{
     environment::Clock,
     failure::{Failure, Result},
     home::{Home, Settings},
-    output::{amounts, program},
+    output::program,
     provider_side::check_other,
 };
 
@@ -269,56 +269,15 @@ pub(crate) fn consumer_with(
     Consumer::new(config, keys)
 }
 
-/// A notice as a sentence. None for a notice that is not shown.
-pub(crate) fn sentence(notice: &Notice) -> Option<String> {
-    Some(match notice {
-        Notice::SignedNonceIsStale => {
-            "The nonce was replaced. On a consumer with Liqo, the administrator must delete the Secret liqo-signed-nonce before the consumer can sign the new nonce.".to_owned()
+/// A notice as a sentence. If a command does what it asks for, another sentence names it.
+pub(crate) fn sentence(notice: &Notice) -> String {
+    match notice {
+        Notice::NonceAskedAfterEnd => format!("{notice} `create nonce` invites it."),
+        Notice::GrantUnconfirmed { .. } => {
+            format!("{notice} `approve resourceslice` confirms it.")
         }
-        Notice::NonceAskedAfterEnd => {
-            "A nonce was requested for a peer whose peering has ended. If the peer may come back, invite it with `create nonce`.".to_owned()
-        }
-        Notice::NoClusterRole { label_value } => format!(
-            "There is no ClusterRole with the label app.kubernetes.io/name={label_value}: the peer has a certificate, but no rights."
-        ),
-        Notice::ProviderUnproven => {
-            "The provider gave no proof of its own key: compare the CA's fingerprint with its administrator.".to_owned()
-        }
-        Notice::ProviderKeyFirstSeen { fingerprint } => format!(
-            "The provider proved the key {fingerprint}, which is pinned from now on: compare it with the fingerprint that the provider's administrator tells you."
-        ),
-        Notice::RenewalNotCarried => {
-            "The certificate was renewed, but no Renew object carries it to the consumer: generate its Identity again, and send it to the consumer.".to_owned()
-        }
-        Notice::ConditionHeld { condition } => format!(
-            "The tenant stays {condition:?} until this cluster's administrator uncordons it. The condition in its Tenant has no effect."
-        ),
-        Notice::IssuedByAnotherCa => {
-            "The client certificate was not issued by a CA of the bundle; that is legal if the API server's certificate comes from another CA.".to_owned()
-        }
-        Notice::CertificateDue { identity, until } => format!(
-            "{identity}: the certificate is due for renewal and expires at {until}: authenticate again before that."
-        ),
-        Notice::CannotRenew {
-            identity,
-            until,
-            error,
-        } => format!(
-            "{identity}: the certificate expires at {until}, and will not be renewed: {error}. {}",
-            error.advice()
-        ),
-        Notice::NewKeyAwaitsNonce => {
-            "The provider still has this cluster's earlier key. This cluster sends its new key with the provider's next nonce.".to_owned()
-        }
-        Notice::GrantUnconfirmed { slice, resources } => format!(
-            "Liqo granted {} to {slice}, more than this cluster's settings keep. `approve resourceslice` grants it again.",
-            amounts(resources)
-        ),
-        Notice::SignaturesWait { until } => format!(
-            "The peer has sent more requests for resource slices than this cluster signs at once. The next one is signed at {until}."
-        ),
-        _ => return None,
-    })
+        notice => notice.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -326,26 +285,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_notice_is_a_sentence() {
-        let until = "2026-11-20T13:00:00Z".parse().unwrap();
+    fn a_notice_names_the_command_that_does_what_it_asks_for() {
         for (notice, expected) in [
-            (
-                Notice::SignaturesWait { until },
-                "The peer has sent more requests for resource slices than this cluster signs at once. The next one is signed at 2026-11-20T13:00:00Z.",
-            ),
             (
                 Notice::GrantUnconfirmed {
                     slice: ObjectRef::new(Kind::ResourceSlice, "a", "b"),
                     resources: [("cpu".to_owned(), "16".into())].into(),
                 },
-                "Liqo granted cpu=16 to ResourceSlice a/b, more than this cluster's settings keep. `approve resourceslice` grants it again.",
+                "Liqo granted cpu=16 to ResourceSlice a/b, more than this cluster's settings keep: the slice gets it again when an administrator confirms it. `approve resourceslice` confirms it.",
             ),
             (
                 Notice::NonceAskedAfterEnd,
-                "A nonce was requested for a peer whose peering has ended. If the peer may come back, invite it with `create nonce`.",
+                "A nonce was requested for a peer whose peering has ended: if the peer may come back, invite it. `create nonce` invites it.",
+            ),
+            (
+                Notice::NewKeyAwaitsNonce,
+                "The provider still has this cluster's earlier key: this cluster sends its new key with the provider's next nonce.",
             ),
         ] {
-            assert_eq!(sentence(&notice).as_deref(), Some(expected));
+            assert_eq!(sentence(&notice), expected);
         }
     }
 }

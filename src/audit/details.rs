@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Decision;
 use crate::{
     error::{Rule, cut_after},
-    model::Quantity,
+    model::Amounts,
 };
 
 impl Decision {
@@ -40,9 +40,9 @@ impl Decision {
                 resources,
                 unconfirmed,
             } => {
-                say("resources", amounts(resources));
+                say("resources", Amounts(resources).to_string());
                 if !unconfirmed.is_empty() {
-                    say("unconfirmed", amounts(unconfirmed));
+                    say("unconfirmed", Amounts(unconfirmed).to_string());
                 }
             }
             Self::CertificateIssued {
@@ -88,15 +88,6 @@ impl Decision {
         }
         details
     }
-}
-
-/// The amounts as in `cpu=4, memory=8Gi`.
-fn amounts(resources: &BTreeMap<String, Quantity>) -> String {
-    let amounts = resources.iter();
-    let amounts: Vec<String> = amounts
-        .map(|(resource, amount)| format!("{resource}={amount}"))
-        .collect();
-    amounts.join(", ")
 }
 
 /// Cuts a text after 300 characters, so that the length of a line is limited.

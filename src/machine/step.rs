@@ -1,21 +1,19 @@
 //! The result of a call to a machine: effects on local objects, messages for the
 //! peer, refusals, and when to call again.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    Message,
+    Message, Notice,
     json::{as_id, as_object},
     merge_patch,
 };
 use crate::{
     audit::Event,
-    crypto::{Entropy, Fingerprint, RequestId},
+    crypto::{Entropy, RequestId},
     error::Error,
-    model::{Metadata, Object, ObjectRef, Quantity, Resource, TenantCondition, Timestamp},
+    model::{Metadata, Object, ObjectRef, Resource, Timestamp},
 };
 
 /// The result of one call. Nothing has happened yet: the caller carries the step
@@ -118,86 +116,6 @@ pub struct Refused {
     pub object: Option<ObjectRef>,
     /// The reason.
     pub error: Error,
-}
-
-/// A fact that a person may want to know. No notice is an error.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(
-    tag = "type",
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase"
-)]
-#[non_exhaustive]
-pub enum Notice {
-    /// The nonce was replaced. An unmodified consumer signs the new nonce only
-    /// after its Secret `liqo-signed-nonce` is deleted.
-    SignedNonceIsStale,
-    /// An empty nonce Secret asks for a nonce, as in Liqo, although the peering has
-    /// ended. Only [`Provider::invite`](crate::Provider::invite) admits such a peer
-    /// again.
-    NonceAskedAfterEnd,
-    /// No ClusterRole exists to which the peer could be bound. The peer has a
-    /// certificate, but no rights.
-    NoClusterRole {
-        /// The value of the label `app.kubernetes.io/name` that the role must have.
-        label_value: &'static str,
-    },
-    /// The recorded condition is stricter than the Tenant's, and applies. Only an
-    /// administrator of this side can relax it
-    /// ([`Provider::set_condition`](crate::Provider::set_condition)).
-    ConditionHeld {
-        /// The condition that applies.
-        condition: TenantCondition,
-    },
-    /// The provider did not prove that it has its own key.
-    ProviderUnproven,
-    /// The provider proved that it has a key which nobody has confirmed. This side
-    /// trusts the key from now on. Compare its fingerprint over another channel.
-    ProviderKeyFirstSeen {
-        /// The key.
-        fingerprint: Fingerprint,
-    },
-    /// No CA of the bundle issued the client certificate. This is allowed: the
-    /// serving CA and the client CA may differ.
-    IssuedByAnotherCa,
-    /// The certificate was renewed, but the consumer has no Renew object through
-    /// which it could receive the certificate. Deliver the Identity again.
-    RenewalNotCarried,
-    /// The certificate of an Identity is due for renewal, and a person has to
-    /// deliver the next one.
-    CertificateDue {
-        /// The Identity.
-        identity: ObjectRef,
-        /// When its certificate expires.
-        until: Timestamp,
-    },
-    /// The certificate of an Identity will not be renewed.
-    CannotRenew {
-        /// The Identity.
-        identity: ObjectRef,
-        /// When its certificate expires.
-        until: Timestamp,
-        /// The reason.
-        error: Error,
-    },
-    /// Liqo granted this to a resource slice beyond the caps, before the peering was taken
-    /// over. The slice gets it when an administrator of this side confirms it
-    /// ([`Provider::confirm_slice`](crate::Provider::confirm_slice)).
-    GrantUnconfirmed {
-        /// The slice.
-        slice: ObjectRef,
-        /// The whole amount of each resource.
-        resources: BTreeMap<String, Quantity>,
-    },
-    /// The peer has reached its rate limit for the requests of its slices. The next
-    /// request has to wait.
-    SignaturesWait {
-        /// When the next request is taken.
-        until: Timestamp,
-    },
-    /// The provider knows an earlier key of this cluster. This side sends the new
-    /// key in answer to the provider's next nonce.
-    NewKeyAwaitsNonce,
 }
 
 /// When to call again.

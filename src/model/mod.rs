@@ -60,6 +60,7 @@ pub(crate) use values::hex::{Hex, read_hex};
 pub(crate) use values::named::named;
 pub use values::names;
 pub use values::namespace_name::NamespaceName;
+pub(crate) use values::quantity::Amounts;
 pub use values::quantity::Quantity;
 pub use values::secret_bytes::{SecretBytes, SecretText};
 pub use values::text_map::TextMap;

@@ -288,7 +288,7 @@ fn settle_identity(
     context
         .printer
         .result(&format!("identity.{}/{name} {verb}\n", names::API_GROUP))?;
-    for notice in notices.iter().filter_map(sentence) {
+    for notice in notices.iter().map(sentence) {
         context.printer.warning(&notice);
     }
     context.printer.message(&format!(

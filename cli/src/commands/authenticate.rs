@@ -209,7 +209,7 @@ fn take_identity(
     let later = later.into_iter().filter(|notice| !notices.contains(notice));
     let later: Vec<Notice> = later.collect();
     notices.extend(later);
-    for notice in notices.iter().filter_map(sentence) {
+    for notice in notices.iter().map(sentence) {
         printer.warning(&notice);
     }
     if let Some(whole) = steps.whole() {

@@ -29,7 +29,7 @@ pub(super) fn run(context: &Context, arguments: &CreateNonce) -> Result<()> {
         _ => {}
     }
     if arguments.replace {
-        for notice in provider.replace_nonce()?.iter().filter_map(sentence) {
+        for notice in provider.replace_nonce()?.iter().map(sentence) {
             context.printer.warning(&notice);
         }
     }

@@ -116,7 +116,7 @@ fn settle(context: &Context, home: &mut Home, peer: &ClusterId, role: Role) -> R
         Role::Provider => {
             let mut side = ConsumerSide::new(home, peer, &context.policy, context.clock)?;
             let (_, notices) = side.settle()?;
-            for notice in notices.iter().filter_map(sentence) {
+            for notice in notices.iter().map(sentence) {
                 context.printer.warning(&notice);
             }
         }

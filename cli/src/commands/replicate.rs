@@ -41,7 +41,7 @@ pub(super) fn settle(
 ) -> Result<()> {
     let provider_id = provider.cluster_id().clone();
     let rest = Pair::new(consumer, provider, &context.policy, context.clock)?.settle()?;
-    for notice in rest.notices.iter().filter_map(sentence) {
+    for notice in rest.notices.iter().map(sentence) {
         context.printer.warning(&notice);
     }
     match closed(context, consumer, provider)? {

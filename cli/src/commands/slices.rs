@@ -254,7 +254,7 @@ fn print(
 
 fn settle(context: &Context, local: &mut Home, remote: &mut Home) -> Result<()> {
     let rest = Pair::new(local, remote, &context.policy, context.clock)?.settle()?;
-    for notice in rest.notices.iter().filter_map(sentence) {
+    for notice in rest.notices.iter().map(sentence) {
         context.printer.warning(&notice);
     }
     match rest.provider {

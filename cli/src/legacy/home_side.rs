@@ -242,7 +242,7 @@ impl Received {
     /// The notices and refusals of a step, as sentences.
     pub(crate) fn sentences(step: &Step) -> Vec<String> {
         let notices = step.notices.iter().filter_map(|notice| match notice {
-            Notice::IssuedByAnotherCa => crate::consumer_side::sentence(notice),
+            Notice::IssuedByAnotherCa => Some(notice.to_string()),
             _ => None,
         });
         let refused = step.refused.iter().map(|refused| paragraph(&refused.error));

@@ -74,19 +74,20 @@ fn note_on(decided: &audit::Event) -> String {
     note
 }
 
-/// The text of a notice. If a person has to act, the text names the command.
-pub(super) fn note(notice: &Notice, peer: &ClusterId) -> Option<String> {
+/// The text of a notice. If a person has to give a command, the text names it.
+pub(super) fn note(notice: &Notice, peer: &ClusterId) -> String {
     match notice {
-        Notice::NonceAskedAfterEnd => Some(format!(
-            "{peer} asks for a nonce after its peering has ended. To invite it again: liqo-auth create nonce --remote-cluster-id {peer}"
-        )),
-        Notice::GrantUnconfirmed { slice, resources } => {
-            let (name, resources) = (&slice.name, serde_json::to_string(resources).ok()?);
-            Some(format!(
-                "Liqo granted the slice {name} more than is kept. To grant it again: liqo-auth approve resourceslice {name} --remote-cluster-id {peer}. Liqo's grant: {resources}"
-            ))
+        Notice::NonceAskedAfterEnd => {
+            format!("{notice} To invite it: liqo-auth create nonce --remote-cluster-id {peer}")
         }
-        notice => serde_json::to_string(notice).ok(),
+        // A long list of amounts is cut off, and the command must not be.
+        Notice::GrantUnconfirmed { slice, .. } => {
+            let name = &slice.name;
+            format!(
+                "To confirm a grant of Liqo: liqo-auth approve resourceslice {name} --remote-cluster-id {peer}. {notice}"
+            )
+        }
+        notice => notice.to_string(),
     }
 }
 
@@ -151,7 +152,7 @@ mod tests {
             slice: slice(),
             resources: cpu("16"),
         };
-        let note = note(&notice, &"rome".parse().unwrap()).unwrap();
+        let note = note(&notice, &"rome".parse().unwrap());
         let command = "liqo-auth approve resourceslice mypool --remote-cluster-id rome";
         assert!(note.contains(command) && note.contains("16"), "{note}");
     }

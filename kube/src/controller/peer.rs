@@ -129,8 +129,7 @@ impl Shared {
                     }
                     // A notice is reported even if the step removes its cause.
                     let notices = step.notices.iter();
-                    let notes = notices.filter_map(|notice| events::note(notice, peer));
-                    reports.extend(notes.map(|note| (note, NOTICE)));
+                    reports.extend(notices.map(|notice| (events::note(notice, peer), NOTICE)));
                     run.looked(step);
                     self.publish(peer, run.carried_out()).await;
                 }

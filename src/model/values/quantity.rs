@@ -1,6 +1,7 @@
 //! Amounts of resources.
 
 use core::{fmt, str::FromStr};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
@@ -36,6 +37,9 @@ use crate::model::ValueError;
 )]
 #[from(String, &str)]
 pub struct Quantity(String);
+
+/// Amounts of resources as in `cpu=4, memory=8Gi`, escaped.
+pub(crate) struct Amounts<'a>(pub(crate) &'a BTreeMap<String, Quantity>);
 
 impl Quantity {
     /// The text as it was written.
@@ -213,6 +217,17 @@ impl<'de> Deserialize<'de> for Quantity {
             }
         }
         deserializer.deserialize_any(TextOrNumber)
+    }
+}
+
+impl fmt::Display for Amounts<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, (resource, amount)) in self.0.iter().enumerate() {
+            let comma = if number == 0 { "" } else { ", " };
+            let (resource, amount) = (resource.escape_debug(), amount.0.escape_debug());
+            write!(formatter, "{comma}{resource}={amount}")?;
+        }
+        Ok(())
     }
 }
 
