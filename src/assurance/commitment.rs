@@ -93,6 +93,10 @@ impl Statement for Committed<'_> {
             ],
         )
     }
+
+    fn peer(&self) -> &ClusterId {
+        self.consumer
+    }
 }
 
 /// A consumer's prior knowledge about a provider's key.

@@ -4,6 +4,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 
 use crate::{
     crypto::{Answer, BoxError, Payload, PublicKey, Purpose, RequestId, SigningKey, sign_verified},
+    model::ClusterId,
     policy::Policy,
 };
 
@@ -14,11 +15,15 @@ pub(crate) trait Statement {
     /// The message that this key signs.
     fn message(&self, key: &PublicKey) -> Vec<u8>;
 
+    /// The peer to which the statement is made.
+    fn peer(&self) -> &ClusterId;
+
     /// Asks the key for the signature. The key may answer later.
     fn sign(&self, key: &dyn SigningKey) -> Result<Answer<KeyAndSignature>, BoxError> {
         let public_key = key.public_key();
         let message = self.message(public_key);
-        let signature = sign_verified(key, &Payload::of(Self::PURPOSE, &message, public_key))?;
+        let payload = Payload::of(Self::PURPOSE, &message, public_key).for_peer(Some(self.peer()));
+        let signature = sign_verified(key, &payload)?;
         Ok(signature.map(|signature| KeyAndSignature {
             key: public_key.spki_der().to_vec(),
             signature: signature.0,

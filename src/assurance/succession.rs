@@ -63,6 +63,10 @@ impl Statement for Succeeding<'_> {
             ],
         )
     }
+
+    fn peer(&self) -> &ClusterId {
+        self.provider
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,10 @@ use super::{
     name::Name,
     pem_block, sign_verified,
 };
-use crate::policy::{Forms, Policy};
+use crate::{
+    model::ClusterId,
+    policy::{Forms, Policy},
+};
 
 /// A request that this library has made or verified. It contains one subject and
 /// one key, is signed by that key, and contains nothing else.
@@ -143,9 +146,27 @@ impl Csr {
     /// The key's error, or a [`SignatureError`] if the key returned a wrong
     /// signature.
     pub fn make(subject: &Subject, key: &dyn SigningKey) -> Result<Answer<Self>, BoxError> {
+        Self::signed(subject, key, None)
+    }
+
+    /// The same request, and the key learns for which peer it is made.
+    pub(crate) fn make_for(
+        peer: &ClusterId,
+        subject: &Subject,
+        key: &dyn SigningKey,
+    ) -> Result<Answer<Self>, BoxError> {
+        Self::signed(subject, key, Some(peer))
+    }
+
+    fn signed(
+        subject: &Subject,
+        key: &dyn SigningKey,
+        peer: Option<&ClusterId>,
+    ) -> Result<Answer<Self>, BoxError> {
         let public_key = key.public_key();
         let information = canonical_information(subject, public_key);
-        let payload = Payload::of(Purpose::CertificationRequest, &information, public_key);
+        let payload =
+            Payload::of(Purpose::CertificationRequest, &information, public_key).for_peer(peer);
         Ok(sign_verified(key, &payload)?.map(|signature| {
             let signature = bit_string(&signature.0);
             let algorithm = payload.scheme().identifier();

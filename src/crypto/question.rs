@@ -49,6 +49,7 @@ impl Serialize for KeyQuestion<'_> {
                 "purpose": payload.purpose(),
                 "scheme": payload.scheme(),
                 "publicKey": payload.key().to_pem(),
+                "peer": payload.peer().map(ClusterId::as_str),
                 "bytes": Bytes::from(payload.bytes()),
             }),
         }

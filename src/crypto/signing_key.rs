@@ -4,7 +4,7 @@ use serde::Serialize;
 use zeroize::Zeroize;
 
 use super::{Answer, ClientKey, Nonce, PublicKey, RequestId, SignatureScheme};
-use crate::policy::Policy;
+use crate::{model::ClusterId, policy::Policy};
 
 /// The error of an embedder's own code. The library passes it on.
 pub type BoxError = Box<dyn core::error::Error + Send + Sync>;
@@ -57,6 +57,7 @@ pub struct Payload<'a> {
     scheme: SignatureScheme,
     key: &'a PublicKey,
     bytes: &'a [u8],
+    peer: Option<&'a ClusterId>,
 }
 
 /// A private key in this process, in the form of the library that signs with it.
@@ -93,6 +94,7 @@ impl<'a> Payload<'a> {
             scheme: key.nonce_scheme(),
             key,
             bytes: nonce.as_bytes(),
+            peer: None,
         }
     }
 
@@ -104,10 +106,17 @@ impl<'a> Payload<'a> {
             scheme: key.csr_scheme(),
             key,
             bytes,
+            peer: None,
         }
     }
 
-    /// The ID of the signature, the same in every call.
+    /// The same payload, for a signature that is made for this peer.
+    pub(crate) const fn for_peer(self, peer: Option<&'a ClusterId>) -> Self {
+        Self { peer, ..self }
+    }
+
+    /// The ID of the signature, the same in every call. It does not depend on the peer: a
+    /// signature over the same bytes serves all peers.
     pub fn id(&self) -> RequestId {
         RequestId::of_signature(self)
     }
@@ -130,6 +139,13 @@ impl<'a> Payload<'a> {
     /// The message, which is not hashed yet.
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
+    }
+
+    /// The peer for which the signature is made, so that a key can ask a person, or keep a log
+    /// by peers. `None` for a certificate, and for a request of [`Csr::make`](super::Csr::make):
+    /// only their subjects name somebody.
+    pub const fn peer(&self) -> Option<&'a ClusterId> {
+        self.peer
     }
 }
 

@@ -132,7 +132,7 @@ impl Signing<'_> {
 
     fn make_signature(&self, plan: &mut Plan<'_>) -> Result<Option<Vec<u8>>, Error> {
         let (key, peer) = (&*self.keys.current, self.look.peer());
-        let payload = Payload::nonce(self.nonce, key.public_key());
+        let payload = Payload::nonce(self.nonce, key.public_key()).for_peer(Some(peer));
         let signature = signed(sign_verified(key, &payload), plan, || payload.id())?;
         if signature.is_some() {
             let signed = Event::new(peer, Decision::NonceSigned);

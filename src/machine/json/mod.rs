@@ -63,7 +63,7 @@
 //! | `name` | `kind` (`user` or `group`), `name`, `claimant` (`type`: `controlPlane`, `peeringUser` or `slice`; `consumer`, `slice`) | `true` if the name belongs to somebody else |
 //! | `key` | `peer` | an `ExternalKey` |
 //! | `predecessor` | `peer` | an `ExternalKey`, or none |
-//! | `signature` | `id`, `purpose`, `scheme`, `publicKey`, `bytes` (base64) | the signature in base64 |
+//! | `signature` | `id`, `purpose`, `scheme`, `publicKey`, `peer` (or null), `bytes` (base64) | the signature in base64 |
 //!
 //! [`read_document`](crate::model::read_document) reads an
 //! [`Answer`](crate::crypto::Answer): `type` is `ready` (with `value`, if there is

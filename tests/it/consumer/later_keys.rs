@@ -35,6 +35,8 @@ struct Service {
     asked: Mutex<Vec<RequestId>>,
     /// The payloads that were signed.
     signed: Mutex<Vec<RequestId>>,
+    /// The purposes of the payloads, with the peers that they name.
+    named: Mutex<BTreeSet<(Name, Option<ClusterId>)>>,
     /// Whether the key store already has the keys.
     has_keys: Mutex<bool>,
     /// The number of the predecessor's key.
@@ -61,6 +63,8 @@ impl SigningKey for Remote {
 
     fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
         let purpose = format!("{:?}", payload.purpose());
+        let named = (purpose.clone(), payload.peer().cloned());
+        self.service.named.lock().unwrap().insert(named);
         if !self.service.allowed.lock().unwrap().contains(&purpose) {
             self.service.asked.lock().unwrap().push(payload.id());
             return Ok(Answer::Pending);
@@ -191,6 +195,16 @@ fn the_tenant_waits_for_every_signature_in_any_order() {
         assert_eq!((asked.len(), signed.len()), (3, 3));
         assert!(signed.iter().all(|id| asked.contains(id)));
     }
+}
+
+#[test]
+fn a_key_learns_for_which_provider_it_signs() {
+    let (mut home, service) = home(true, Some(2));
+    service.allow_all();
+    let step = home.receive(nonce(7)).unwrap();
+    let provider = step.outbox[0].to.clone();
+    let expected = PURPOSES.map(|purpose| (format!("{purpose:?}"), Some(provider.clone())));
+    assert_eq!(*service.named.lock().unwrap(), BTreeSet::from(expected));
 }
 
 #[test]

@@ -3,15 +3,18 @@
 //! messages.
 
 use core::time::Duration;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use liqo_auth::{
     assurance::commitment::{Assurance, COMMITMENT_ANNOTATION},
     consumer::{self, PeerSettings},
-    crypto::{Authority, Entropy, Nonce, SignatureError, SigningKey},
+    crypto::{
+        Answer, Authority, BoxError, ClientKey, Entropy, Nonce, Payload, PublicKey, Purpose,
+        Signature, SignatureError, SigningKey,
+    },
     error::{CommitmentFault, Error, PeerMisbehaved},
     machine::{MessageBody, Notice},
-    model::{Bytes, Identity, Resource, Secret},
+    model::{Bytes, ClusterId, Identity, Resource, Secret},
     policy::Policy,
 };
 
@@ -28,6 +31,34 @@ fn the_first_proven_key_is_pinned_and_counts_as_continuity() {
     assert_eq!(assurance(&exchange), Assurance::Continuity);
     assert_eq!(exchange.notices, []);
     assert_eq!(pinned(&exchange), Some(fingerprint(&setup)));
+}
+
+#[test]
+fn the_providers_key_learns_to_which_consumer_it_commits() {
+    /// Notes what it signs, and for whom.
+    struct Noting(
+        Arc<dyn SigningKey>,
+        Mutex<Vec<(Purpose, Option<ClusterId>)>>,
+    );
+    impl SigningKey for Noting {
+        fn public_key(&self) -> &PublicKey {
+            self.0.public_key()
+        }
+        fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
+            let noted = (payload.purpose(), payload.peer().cloned());
+            self.1.lock().unwrap().push(noted);
+            self.0.sign(payload)
+        }
+        fn client_key(&self) -> ClientKey {
+            self.0.client_key()
+        }
+    }
+    let key = Arc::new(Noting(ed25519(2), Mutex::default()));
+    let mut setup = Setup::new();
+    setup.provider_key = Some(key.clone());
+    setup.exchange().settle();
+    let expected = (Purpose::Commitment, Some(exchange::id("cl-consumer")));
+    assert_eq!(*key.1.lock().unwrap(), [expected]);
 }
 
 #[test]
