@@ -9,9 +9,10 @@
 //! A [`View`] borrows one peer's objects. A machine returns an owned [`Step`]:
 //! [`Effect`]s on local objects, [`Message`]s for the peer, refusals, notices,
 //! and when to call again ([`Wait`]). [`Machine`] is the trait that both sides
-//! implement. A [`Mirror`] caches the objects that a controller watches, by peer.
-//! [`drive`] says what a driver does next. [`Objects`] is an in-memory store to which effects
-//! are applied, for tests and for tools. [`replication`] copies slices and renewals between two clusters
+//! implement. A [`Mirror`] caches the objects that a controller watches, by peer; without it,
+//! [`peers_of`] finds the peers of stored objects. [`drive`] says what a driver does next.
+//! [`Objects`] is an in-memory store to which effects are applied, for tests and for tools.
+//! [`replication`] copies slices and renewals between two clusters
 //! whose objects the caller can read and write.
 
 pub(crate) mod answering;
@@ -43,9 +44,9 @@ pub use applying::ApplyError;
 pub use driving::Machine;
 pub use holder::Holder;
 pub use message::{Message, MessageBody};
-pub use mirror::{Follower, Mirror, MirrorError, NotYet};
-pub use objects::Objects;
+pub use mirror::{Follower, Mirror, MirrorError, NotYet, peers_of};
 pub use notice::Notice;
+pub use objects::Objects;
 
 pub(crate) use renewal::{due_at, expired_at};
 pub use request::{ApiRequest, Method};

@@ -6,7 +6,10 @@ mod waiting;
 
 use std::collections::BTreeSet;
 
-use liqo_auth::model::{ClusterId, Identity, ResourceSlice, Secret, Tenant, Timestamp, names};
+use liqo_auth::{
+    machine::peers_of,
+    model::{ClusterId, Identity, ResourceSlice, Secret, Tenant, Timestamp, names},
+};
 use serde::Serialize;
 
 use crate::{
@@ -106,12 +109,15 @@ pub(crate) fn peerings(context: &Context, home: &mut Home) -> Result<Vec<Peering
     Ok(found)
 }
 
-/// The peers of a home, with their roles.
+/// The peers of a home, with the roles that their objects show. An object that a peer wrote in
+/// its own namespace makes no peer of another name.
 pub(crate) fn peers(home: &Home) -> BTreeSet<(ClusterId, Role)> {
+    let known = peers_of(home.objects());
     let mut peers = BTreeSet::new();
     let mut add = |name: &str, role: Role| {
         if let Ok(peer) = name.parse::<ClusterId>()
             && peer != *home.cluster_id()
+            && known.contains(&peer)
         {
             peers.insert((peer, role));
         }

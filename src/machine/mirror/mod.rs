@@ -3,12 +3,14 @@
 mod by_name;
 mod deleted_uids;
 mod fetched_objects;
+mod peers;
 mod placement;
 mod store;
 mod watch_set;
 
 use std::{collections::BTreeSet, sync::Arc};
 
+pub use self::peers::peers_of;
 pub(super) use self::{store::Store, watch_set::WatchSet};
 
 use self::{deleted_uids::DeletedUids, fetched_objects::FetchedObjects};

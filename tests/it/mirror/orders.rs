@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use liqo_auth::{
-    machine::Mirror,
+    machine::{Mirror, peers_of},
     model::{ClusterId, Namespace, Object, ObjectRef, TextMap},
 };
 use proptest::prelude::*;
@@ -87,6 +87,23 @@ proptest! {
                 .collect();
             prop_assert_eq!(shown, wanted);
         }
+    }
+}
+
+proptest! {
+    /// The peers of objects in any order are those that one of the objects concerns.
+    #[test]
+    fn the_peers_of_objects_are_those_that_one_of_them_concerns(objects in prop::collection::vec(object(), 0..20)) {
+        let store = store::holding(objects);
+        let concerned: BTreeSet<ClusterId> = store
+            .iter()
+            .filter_map(|object| Whose::of(object, store.iter()).0)
+            .flatten()
+            .collect();
+        let mut backwards: Vec<&Object> = store.iter().collect();
+        backwards.reverse();
+        prop_assert_eq!(peers_of(backwards), concerned.clone());
+        prop_assert_eq!(peers_of(store.iter()), concerned);
     }
 }
 

@@ -87,6 +87,20 @@ fn what_was_refused_is_said_with_its_rule() {
     assert!(run.err.contains("spec.clusterID"), "{}", run.err);
 }
 
+#[test]
+fn a_tenant_of_another_name_in_a_peers_namespace_makes_no_peer() {
+    let folder = Folder::with_homes();
+    folder.ok("authenticate --home cl-consumer --remote-home cl-provider");
+    let path = |name| format!("cl-provider/manifests/liqo-tenant-cl-consumer/tenant.{name}.yaml");
+    let text = folder.read(&path("cl-consumer"));
+    let foreign = text.replace("cl-consumer", "cl-other");
+    let foreign = foreign.replace("liqo-tenant-cl-other", "liqo-tenant-cl-consumer");
+    folder.write(&path("cl-other"), &foreign);
+    let status = folder.ok("status --home cl-provider");
+    assert!(status.contains("cl-consumer   consumer"), "{status}");
+    assert!(!status.contains("cl-other   "), "{status}");
+}
+
 /// Each object that two homes have after a whole peering, and those of Liqo.
 #[test]
 fn every_kind_is_explained() {
