@@ -21,6 +21,72 @@ pub type BoxError = Box<dyn core::error::Error + Send + Sync>;
 /// ([`Awaited::Signature`](crate::machine::Awaited::Signature)), and every later call
 /// asks for the same payload until the key answers. The library stores the answer,
 /// so that it does not ask for the same payload again.
+///
+/// # Examples
+/// A key in an HSM. A request goes into a queue, and a task of the program takes it to the HSM:
+/// ```
+/// use std::{collections::BTreeMap, sync::Mutex};
+/// use liqo_auth::crypto::{
+///     Answer, BoxError, ClientKey, Csr, Payload, PublicKey, RequestId, Signature, SigningKey,
+///     Subject,
+/// };
+/// # use ed25519_dalek::Signer;
+/// # use liqo_auth::policy::Policy;
+///
+/// struct HsmKey {
+///     public_key: PublicKey,
+///     jobs: Mutex<BTreeMap<RequestId, Job>>,
+/// }
+///
+/// /// A signature that the HSM has made, or the bytes that it still has to sign.
+/// enum Job {
+///     Open(Vec<u8>),
+///     Done(Signature),
+/// }
+///
+/// impl SigningKey for HsmKey {
+///     fn public_key(&self) -> &PublicKey {
+///         &self.public_key
+///     }
+///
+///     fn sign(&self, payload: &Payload<'_>) -> Result<Answer<Signature>, BoxError> {
+///         let mut jobs = self.jobs.lock().map_err(|_| "the task of the HSM has failed")?;
+///         let open = || Job::Open(payload.bytes().to_vec());
+///         Ok(match jobs.entry(payload.id()).or_insert_with(open) {
+///             Job::Open(_) => Answer::Pending,
+///             Job::Done(signature) => Answer::Ready(signature.clone()),
+///         })
+///     }
+///
+///     fn client_key(&self) -> ClientKey {
+///         ClientKey::NotExportable
+///     }
+/// }
+///
+/// impl HsmKey {
+///     /// The program's task. The HSM signs what is open, in the one scheme of this key.
+///     fn work(&self, sign: impl Fn(&[u8]) -> Vec<u8>) -> Result<(), BoxError> {
+///         let mut jobs = self.jobs.lock().map_err(|_| "a caller has failed")?;
+///         for job in jobs.values_mut() {
+///             if let Job::Open(bytes) = job {
+///                 *job = Job::Done(Signature(sign(bytes)));
+///             }
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// # let hsm = ed25519_dalek::SigningKey::from_bytes(&[7; 32]);
+/// # let raw = hsm.verifying_key().to_bytes();
+/// # let public_key = PublicKey::from_tenant_field(&raw, &Policy::strict())?;
+/// let key = HsmKey { public_key, jobs: Mutex::default() };
+/// let subject = Subject::control_plane(&"cl-consumer".parse()?);
+/// assert!(matches!(Csr::make(&subject, &key)?, Answer::Pending));
+/// key.work(|bytes| hsm.sign(bytes).to_bytes().to_vec())?;
+/// // The library asks again for the same signature, and verifies it.
+/// assert!(matches!(Csr::make(&subject, &key)?, Answer::Ready(_)));
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
 pub trait SigningKey: Send + Sync {
     /// The public half.
     fn public_key(&self) -> &PublicKey;

@@ -20,6 +20,119 @@ use crate::{
 /// ask again for the same [`RequestId`], after a crash or while the answer is
 /// pending. A signer that stores its answers by that ID never signs twice. The
 /// provider checks the certificate before use.
+///
+/// # Examples
+/// A CA that answers later. A task of the program takes the requests to it, and stores its
+/// answers:
+/// ```
+/// use std::{collections::BTreeMap, sync::{Arc, Mutex}};
+/// use liqo_auth::{
+///     crypto::{Answer, BoxError, CertificateChain, RequestId},
+///     machine::Awaited,
+///     provider::{CsrSigner, SigningRequest},
+/// };
+/// # use core::time::Duration;
+/// # use liqo_auth::{
+/// #     Consumer, Env, Provider,
+/// #     consumer::ConsumerConfig,
+/// #     crypto::{Authority, Entropy, KeyPair, OneKey, RecordKey},
+/// #     machine::{Machine, Message, Objects, Stage, Step},
+/// #     model::ClusterId,
+/// #     provider::{Endpoint, NameTable},
+/// # };
+///
+/// /// The requests to the CA, by their IDs.
+/// #[derive(Default)]
+/// struct Desk(Mutex<BTreeMap<RequestId, Ticket>>);
+///
+/// enum Ticket {
+///     Open(Box<SigningRequest>),
+///     Answered(Answer<CertificateChain>),
+/// }
+///
+/// impl CsrSigner for Desk {
+///     fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
+///         let mut tickets = self.0.lock().map_err(|_| "the task of the CA has failed")?;
+///         let open = || Ticket::Open(Box::new(request.clone()));
+///         Ok(match tickets.entry(request.id).or_insert_with(open) {
+///             Ticket::Open(_) => Answer::Pending,
+///             Ticket::Answered(answer) => answer.clone(),
+///         })
+///     }
+/// }
+///
+/// impl Desk {
+///     /// The program's task: `ask` is the CA, which issues a certificate or refuses.
+///     fn work(
+///         &self,
+///         ask: impl Fn(&SigningRequest) -> Answer<CertificateChain>,
+///     ) -> Result<(), BoxError> {
+///         let mut tickets = self.0.lock().map_err(|_| "a caller has failed")?;
+///         for ticket in tickets.values_mut() {
+///             if let Ticket::Open(request) = ticket {
+///                 *ticket = Ticket::Answered(ask(request));
+///             }
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// # fn settle(
+/// #     machine: &dyn Machine,
+/// #     objects: &mut Objects,
+/// #     peer: &ClusterId,
+/// #     arrived: Vec<Message>,
+/// #     env: impl Fn() -> Env,
+/// # ) -> Result<Step, BoxError> {
+/// #     for message in arrived {
+/// #         let step = machine.receive(&objects.view(peer), message, env())?;
+/// #         step.effects.iter().try_for_each(|effect| objects.apply(effect))?;
+/// #     }
+/// #     loop {
+/// #         let step = machine.reconcile(&objects.view(peer), env())?;
+/// #         step.effects.iter().try_for_each(|effect| objects.apply(effect))?;
+/// #         if step.is_settled() {
+/// #             return Ok(step);
+/// #         }
+/// #     }
+/// # }
+/// # let now = "2026-11-20T13:00:00Z".parse()?;
+/// # let entropy = |byte| Entropy::from_bytes([byte; 32]);
+/// # let ca = Authority::new("cl-provider-ca", now, Duration::from_secs(86_400), &entropy(1))?;
+/// # let endpoint = Endpoint::new("https://172.19.0.3:6443".parse()?, Some(ca.ca_bundle()));
+/// let desk = Arc::new(Desk::default());
+/// let provider = Provider::builder("cl-provider".parse()?, endpoint, RecordKey::new([1; 32])?)
+///     .principals(Arc::new(NameTable::default()))
+///     .signer(desk.clone())
+///     .build();
+/// # let keys = Arc::new(OneKey(Arc::new(KeyPair::from_entropy(&entropy(3)))));
+/// # let consumer = Consumer::new(ConsumerConfig::new("cl-consumer".parse()?), keys);
+/// # let env = || Env { now, entropy: entropy(4) };
+/// # let (peer, own) = (consumer.cluster_id(), provider.cluster_id());
+/// # let (mut objects, mut theirs) = (Objects::new(&entropy(8)), Objects::new(&entropy(9)));
+/// # let step = provider.invite(&objects.view(peer), env())?;
+/// # step.effects.iter().try_for_each(|effect| objects.apply(effect))?;
+/// # let nonce = settle(&provider, &mut objects, peer, Vec::new(), env)?.outbox;
+/// # let tenant = settle(&consumer, &mut theirs, own, nonce, env)?.outbox;
+/// // The consumer's Tenant has arrived. The provider has its request signed, and waits.
+/// let step = settle(&provider, &mut objects, peer, tenant, env)?;
+/// assert!(matches!(step.wait.awaiting[..], [Awaited::Credential(_)]));
+///
+/// # let ask = |request: &SigningRequest| {
+/// #     let (csr, subject, key) = (&request.csr, &request.subject, &request.public_key);
+/// #     match ca.issue(csr, subject, key, now, request.lifetime, &entropy(5)) {
+/// #         Ok(chain) => Answer::Ready(chain),
+/// #         Err(error) => Answer::Denied(error.to_string()),
+/// #     }
+/// # };
+/// desk.work(ask)?;
+/// // Now the provider has an Identity for the consumer.
+/// let step = settle(&provider, &mut objects, peer, Vec::new(), env)?;
+/// assert_eq!(step.outbox.len(), 1);
+/// # let status = Machine::look(&provider, &objects.view(peer), now)?;
+/// # assert_eq!(status.control_plane.stage, Stage::Authenticated);
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
 pub trait CsrSigner: Send + Sync {
     /// Returns the certificate with its intermediates. The answer may also be pending
     /// or denied.

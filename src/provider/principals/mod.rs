@@ -24,6 +24,52 @@ use crate::{
 /// If an implementation returns `false` for a name in use, a peer can become that
 /// principal. If it returns `true` for a free name, the peer is only refused. When
 /// in doubt, return `true` or an error.
+///
+/// # Examples
+/// The users and groups of a company's directory, through which people log in to the cluster.
+/// Together with a [`NameRegistry`], it is a pair: `(registry, directory)`.
+/// ```
+/// use std::{collections::BTreeSet, sync::RwLock};
+/// use liqo_auth::{
+///     crypto::{Answer, BoxError},
+///     provider::{Claimant, NameRequest, PrincipalName, Principals},
+/// };
+///
+/// /// What a task of the program has read of the directory; at first nothing.
+/// struct Directory(RwLock<Option<Read>>);
+///
+/// struct Read {
+///     users: BTreeSet<String>,
+///     groups: BTreeSet<String>,
+/// }
+///
+/// impl Principals for Directory {
+///     fn is_taken(&self, request: &NameRequest<'_>) -> Result<Answer<bool>, BoxError> {
+///         let read = self.0.read().map_err(|_| "the task of the directory has failed")?;
+///         // No consumer is in the directory. So it does not matter who claims the name.
+///         Ok(match (&*read, request.name) {
+///             (None, _) => Answer::Pending,
+///             (Some(read), PrincipalName::User(user)) => Answer::Ready(read.users.contains(user)),
+///             (Some(read), PrincipalName::Group(group)) => {
+///                 Answer::Ready(read.groups.contains(group))
+///             }
+///         })
+///     }
+/// }
+///
+/// let consumer = "milan".parse()?;
+/// let claimant = Claimant::ControlPlane(&consumer);
+/// let [user, group] = [PrincipalName::User("milan"), PrincipalName::Group("milan")]
+///     .map(|name| NameRequest { name, claimant });
+/// let directory = Directory(RwLock::default());
+/// assert_eq!(directory.is_taken(&user)?, Answer::Pending);
+///
+/// let read = Read { users: ["jane".into()].into(), groups: ["milan".into()].into() };
+/// *directory.0.write().map_err(|_| "a caller has failed")? = Some(read);
+/// assert_eq!(directory.is_taken(&user)?, Answer::Ready(false));
+/// assert_eq!(directory.is_taken(&group)?, Answer::Ready(true));
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
 pub trait Principals: Send + Sync {
     /// Whether the name belongs to a principal other than the claimant.
     ///
