@@ -9,7 +9,8 @@
 //! ```
 #![allow(
     clippy::disallowed_methods,
-    reason = "an embedder has files and a clock"
+    clippy::disallowed_types,
+    reason = "an embedder has files, a clock, connections and processes"
 )]
 
 use std::{
@@ -187,10 +188,11 @@ impl Database {
             let mut random = [0; 16];
             getrandom::fill(&mut random)?;
             let random = u128::from_be_bytes(random);
-            if row["metadata"]["uid"].is_null() {
-                row["metadata"]["uid"] = format!("{random:032x}").into();
+            if let Some(Value::Object(metadata)) = row.get_mut("metadata") {
+                let uid = || format!("{random:032x}").into();
+                metadata.entry("uid").or_insert_with(uid);
+                metadata.insert("resourceVersion".to_owned(), random.to_string().into());
             }
-            row["metadata"]["resourceVersion"] = random.to_string().into();
             rows.push(row);
         }
         let next = self.0.with_extension("next");

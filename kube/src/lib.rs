@@ -38,9 +38,8 @@
 //! liqo-auth-kube = "0.1"
 //! ```
 //!
-//! [`kube`] is kube-rs in the version of this crate's signatures. The features are those of
-//! kube-rs for TLS: `rustls-tls` with `aws-lc-rs` (the default) or with `ring`, or
-//! `openssl-tls`.
+//! [`kube`] is kube-rs in the version of this crate's signatures. TLS is that of rustls, with the
+//! cryptography of AWS-LC (the feature `aws-lc-rs`, the default) or of ring (`ring`).
 #![allow(
     clippy::disallowed_methods,
     reason = "the driver has the clock, and the library has none"
@@ -48,8 +47,6 @@
 
 #[cfg(liqo_auth_cheap_signatures)]
 compile_error!("liqo_auth_cheap_signatures makes signatures that everybody can forge");
-#[cfg(not(any(feature = "rustls-tls", feature = "openssl-tls")))]
-compile_error!("liqo-auth-kube needs the feature rustls-tls or openssl-tls");
 
 mod apply;
 mod bounded;

@@ -132,11 +132,11 @@ impl Place<'_> {
         received: Vec<Message>,
     ) -> Result<(bool, Vec<Message>), Unfinished> {
         for message in received {
-            self.to_rest(machine, |view, env| {
+            self.settle(machine, |view, env| {
                 machine.receive(view, message.clone(), env)
             })?;
         }
-        let step = self.to_rest(machine, |view, env| machine.reconcile(view, env))?;
+        let step = self.settle(machine, |view, env| machine.reconcile(view, env))?;
         if let Some(refused) = step.refused.into_iter().next() {
             return Err(Unfinished::Refused(refused.error));
         }
@@ -147,7 +147,7 @@ impl Place<'_> {
     }
 
     /// Applies the first effect of each step, until a step has none.
-    fn to_rest(
+    fn settle(
         &mut self,
         machine: &dyn Machine,
         next: impl Fn(&View<'_>, Env) -> Result<Step, Error>,

@@ -10,13 +10,12 @@ use std::{
 
 use futures::{FutureExt, TryFutureExt, future::BoxFuture};
 use http::{Request, Response, Uri};
-use hyper::rt::{Read, Write};
 use hyper_timeout::TimeoutConnector;
 use hyper_util::{
     client::legacy::{
         self,
         connect::{
-            Connection, HttpConnector,
+            HttpConnector,
             dns::{GaiResolver, Name},
             proxy::Tunnel,
         },
@@ -51,7 +50,7 @@ pub(super) fn builder(
         return Err(kube::Error::Service(Refused { host, address }.into()));
     }
     // Two providers of cryptography may be built in, and rustls takes no choice.
-    #[cfg(all(feature = "rustls-tls", feature = "aws-lc-rs"))]
+    #[cfg(feature = "aws-lc-rs")]
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         // Another thread may be faster.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -62,60 +61,36 @@ pub(super) fn builder(
     });
     connector.enforce_http(false);
     match &config.proxy_url {
-        None => by(config, in_tls(config, connector)?),
+        None => with_connector(
+            config,
+            config.rustls_https_connector_with_connector(connector)?,
+        ),
         Some(proxy) if proxy.scheme_str() == Some("https") => {
-            let tunnel = Tunnel::new(proxy.clone(), in_tls(config, connector)?);
-            by(config, in_tls(config, tunnel)?)
+            let connector = config.rustls_https_connector_with_connector(connector)?;
+            let tunnel = Tunnel::new(proxy.clone(), connector);
+            with_connector(
+                config,
+                config.rustls_https_connector_with_connector(tunnel)?,
+            )
         }
         Some(proxy) => {
             let tunnel = Tunnel::new(proxy.clone(), connector);
-            by(config, in_tls(config, tunnel)?)
+            with_connector(
+                config,
+                config.rustls_https_connector_with_connector(tunnel)?,
+            )
         }
     }
 }
 
-/// Opens the connection to the host of a URL.
-trait Connects:
-    Service<
-        Uri,
-        Response: Read + Write + Connection + Send + Unpin + 'static,
-        Future: Send + 'static,
-        Error: Into<BoxError>,
-    > + Clone
-    + Send
-    + Sync
-    + 'static
+fn with_connector<C>(config: &Config, connector: C) -> Result<ClientBuilder<Answering>, kube::Error>
+where
+    C: Service<Uri> + Clone + Send + Sync + 'static,
+    C::Response: hyper::rt::Read + hyper::rt::Write + legacy::connect::Connection + Send + Unpin,
+    C::Future: Send,
+    C::Error: Into<BoxError>,
+    TimeoutConnector<C>: legacy::connect::Connect,
 {
-}
-
-impl<C> Connects for C where
-    C: Service<
-            Uri,
-            Response: Read + Write + Connection + Send + Unpin + 'static,
-            Future: Send + 'static,
-            Error: Into<BoxError>,
-        > + Clone
-        + Send
-        + Sync
-        + 'static
-{
-}
-
-/// The same connections with TLS, as kube-rs makes it. Like kube-rs, this takes rustls if both
-/// are built in.
-fn in_tls<C: Connects>(
-    config: &Config,
-    connector: C,
-) -> Result<impl Connects + use<C>, kube::Error> {
-    #[cfg(feature = "rustls-tls")]
-    let connector = config.rustls_https_connector_with_connector(connector)?;
-    #[cfg(not(feature = "rustls-tls"))]
-    let connector = config.openssl_https_connector_with_connector(connector)?;
-    Ok(connector)
-}
-
-/// The services of a client that connects in this way.
-fn by(config: &Config, connector: impl Connects) -> Result<ClientBuilder<Answering>, kube::Error> {
     let mut connector = TimeoutConnector::new(connector);
     connector.set_connect_timeout(config.connect_timeout);
     connector.set_read_timeout(config.read_timeout);

@@ -180,7 +180,7 @@ fn changes_one_part(store: &mut dyn Store) -> Checked {
     let found = found.as_ref().and_then(ResourceSlice::from_object);
     let has_both = found
         .is_some_and(|slice| !slice.status.resources.is_empty() && slice.spec.class == "default");
-    expect(rule, has_both, &found)?;
+    expect(rule, has_both, found)?;
     delete(store, rule, &id)
 }
 
