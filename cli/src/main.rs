@@ -24,6 +24,7 @@ mod home;
 mod input;
 mod jsonpath;
 mod legacy;
+mod limits;
 mod loopback;
 mod output;
 mod overview;

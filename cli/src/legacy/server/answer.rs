@@ -24,10 +24,9 @@ use super::{
     delivery::Delivery,
     hold_back::HoldBack,
     home_worker::{Ask, Message, Verdict},
-    locked,
     log::{Entry, Log},
 };
-use crate::legacy::foreign_side::ForeignSide;
+use crate::{legacy::foreign_side::ForeignSide, limits::locked};
 
 /// Answers the requests of all connections.
 pub(super) struct Answering {

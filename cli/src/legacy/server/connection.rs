@@ -17,9 +17,9 @@ use tokio_rustls::TlsAcceptor;
 
 use super::{
     answer::{Answering, Caller},
-    locked,
     log::Entry,
 };
+use crate::limits::locked;
 
 /// Serves a connection to its end.
 pub(super) async fn serve(

@@ -1,11 +1,6 @@
-//! Delays clients that guess tokens, and limits the connections of each address.
+//! Delays clients that guess tokens.
 
-use std::{
-    collections::HashMap,
-    net::IpAddr,
-    sync::{Arc, Mutex},
-    time::Instant,
-};
+use std::{collections::HashMap, net::IpAddr, sync::Mutex, time::Instant};
 
 use liqo_auth::{
     legacy::{Outcome, Throttle},
@@ -13,7 +8,7 @@ use liqo_auth::{
     policy::Limits,
 };
 
-use super::locked;
+use crate::limits::{locked, network};
 
 /// Delays the verdicts about tokens for an address that sent wrong ones.
 ///
@@ -109,74 +104,11 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// The connections of each address.
-#[derive(Clone)]
-pub(super) struct Shares {
-    taken: Arc<Mutex<HashMap<IpAddr, usize>>>,
-    most: usize,
-}
-
-/// The place of one connection in its address's share.
-pub(super) struct Share {
-    shares: Shares,
-    from: IpAddr,
-}
-
-impl Shares {
-    /// An eighth of all connections for each address.
-    pub(super) fn of(most_connections: usize) -> Self {
-        Self {
-            taken: Arc::default(),
-            most: (most_connections / 8).max(SMALLEST_SHARE),
-        }
-    }
-
-    /// A place for a connection. None if the address has all its places already.
-    pub(super) fn take(&self, from: IpAddr) -> Option<Share> {
-        let from = network(from);
-        let mut taken = locked(&self.taken);
-        let number = taken.entry(from).or_default();
-        if *number >= self.most {
-            return None;
-        }
-        *number += 1;
-        Some(Share {
-            shares: self.clone(),
-            from,
-        })
-    }
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        let mut taken = locked(&self.shares.taken);
-        if let Some(number) = taken.get_mut(&self.from) {
-            *number = number.saturating_sub(1);
-            if *number == 0 {
-                taken.remove(&self.from);
-            }
-        }
-    }
-}
-
-/// The network that counts as one address: for IPv6, the /64 network, since one
-/// client can have all addresses of it.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(address) => address.into(),
-        IpAddr::V6(address) => {
-            let network = address.to_bits() & !u128::from(u64::MAX);
-            IpAddr::V6(network.into())
-        }
-    }
-}
-
 const MOST_ADDRESSES: usize = 4096;
-const SMALLEST_SHARE: usize = 4;
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{sync::Arc, time::Duration};
 
     use super::*;
 
@@ -244,19 +176,5 @@ mod tests {
             hold_back.count(from, Some(&wrong(false)), now());
         }
         assert_eq!(locked(&hold_back.addresses).len(), MOST_ADDRESSES);
-    }
-
-    #[test]
-    fn each_address_has_its_share() {
-        let shares = Shares::of(64);
-        let take = |from: &str| shares.take(from.parse().unwrap());
-        let held: Vec<Share> = (0..8).filter_map(|_| take("2001:db8::1")).collect();
-        assert_eq!(held.len(), 8);
-        // Of the same network.
-        assert!(take("2001:db8::2").is_none());
-        assert!(take("192.0.2.1").is_some());
-        drop(held);
-        assert!(take("2001:db8::2").is_some());
-        assert!(locked(&shares.taken).is_empty());
     }
 }

@@ -20,8 +20,8 @@ mod log;
 
 use std::{
     io,
-    net::SocketAddr,
-    sync::{Arc, PoisonError},
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
     thread,
     time::Duration,
 };
@@ -38,13 +38,13 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 pub(crate) use self::log::{Entry, Log};
-use self::{
-    answer::Answering,
-    hold_back::{HoldBack, Shares},
-    home_worker::HomeWorker,
-};
+use self::{answer::Answering, hold_back::HoldBack, home_worker::HomeWorker};
 use super::foreign_side::ForeignSide;
-use crate::{failure::Result, home::Resting};
+use crate::{
+    failure::Result,
+    home::Resting,
+    limits::{Shares, network},
+};
 
 /// A server that is bound to its address, and accepts no connections yet.
 pub(crate) struct Server {
@@ -141,7 +141,7 @@ struct Listening {
     listener: TcpListener,
     tls: TlsAcceptor,
     places: Arc<Semaphore>,
-    shares: Shares,
+    shares: Shares<IpAddr>,
     answering: Arc<Answering>,
 }
 
@@ -171,7 +171,7 @@ impl Listening {
                     continue;
                 }
             };
-            let Some(share) = self.shares.take(remote.ip()) else {
+            let Some(share) = self.shares.take(network(remote.ip())) else {
                 let reason = "its address has the maximum number of connections";
                 self.answering
                     .log
@@ -289,12 +289,6 @@ pub(crate) fn allow_connections(most: usize) {
             },
         );
     }
-}
-
-/// Locks a mutex, also after a panic of a thread that held it. Its content is
-/// consistent between any two statements.
-fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The maximum number of connections in the system's queue.
