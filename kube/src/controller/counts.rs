@@ -17,6 +17,8 @@ pub struct Counts {
     pub deliveries: u64,
     /// Deliveries that failed.
     pub failed_deliveries: u64,
+    /// Kubernetes events that were not published, since their peer caused too many.
+    pub events_left_out: u64,
 }
 
 /// The counters behind [`Counts`].
@@ -44,7 +46,7 @@ impl Counter {
 }
 
 impl Counters {
-    pub(super) fn now(&self) -> Counts {
+    pub(super) fn now(&self, events_left_out: u64) -> Counts {
         Counts {
             looks: self.looks.get(),
             effects: self.effects.get(),
@@ -52,6 +54,7 @@ impl Counters {
             failures: self.failures.get(),
             deliveries: self.deliveries.get(),
             failed_deliveries: self.failed_deliveries.get(),
+            events_left_out,
         }
     }
 }

@@ -1,5 +1,9 @@
 //! Kubernetes events in the tenant namespaces: decisions, refusals and failures.
 
+mod budget;
+#[cfg(test)]
+mod tests;
+
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{
     Client,
@@ -12,14 +16,32 @@ use liqo_auth::{
 };
 use serde_json::Value;
 
+use self::budget::Budget;
 use crate::error::{succeeds_in_time, with_sources};
 
-/// Publishes events. If an event cannot be published, the failure is only logged.
-pub(super) struct Events(Recorder);
+/// Publishes events. If an event cannot be published, the failure is only logged. A peer causes
+/// so many of each reason. An event says how many were left out before it.
+pub(super) struct Events {
+    client: Client,
+    reporter: Reporter,
+    recorder: Recorder,
+    budget: Budget,
+}
 
 impl Events {
     pub(super) fn new(client: Client) -> Self {
-        Self(Recorder::new(client, Reporter::from(NAME)))
+        let reporter = Reporter::from(NAME);
+        Self {
+            recorder: Recorder::new(client.clone(), reporter.clone()),
+            client,
+            reporter,
+            budget: Budget::default(),
+        }
+    }
+
+    /// How many events were left out.
+    pub(super) fn left_out(&self) -> u64 {
+        self.budget.left_out()
     }
 
     /// Publishes a decision of the library in a peer's tenant namespace.
@@ -36,26 +58,47 @@ impl Events {
     }
 
     async fn publish(&self, namespace: &str, type_: EventType, reason: &str, note: &str) {
-        let event = Event {
-            type_,
-            reason: reason.to_owned(),
-            note: Some(note.chars().take(LONGEST_NOTE).collect()),
-            action: "Authenticate".to_owned(),
-            secondary: None,
+        let Some(left_out) = self.budget.spend(namespace, reason) else {
+            return;
         };
-        let regarding = ObjectReference {
-            api_version: Some(Kind::Namespace.api_version().to_owned()),
-            kind: Some(Kind::Namespace.to_string()),
-            name: Some(namespace.to_owned()),
-            // Otherwise the event would be in the namespace `default`.
-            namespace: Some(namespace.to_owned()),
-            ..ObjectReference::default()
-        };
-        let request = format!("publish an event in {namespace}");
-        let published = succeeds_in_time(request, self.0.publish(&event, &regarding)).await;
-        if let Err(error) = published {
-            tracing::debug!(error = %with_sources(&error), "an event cannot be published");
+        publish_by(&self.recorder, namespace, type_, reason, note).await;
+        if left_out > 0 {
+            let note = format!(
+                "{left_out} events with the reason {reason} were left out before, since there were too many; the log has them"
+            );
+            // A recorder keeps the note of an earlier event with the same reason.
+            let recorder = Recorder::new(self.client.clone(), self.reporter.clone());
+            publish_by(&recorder, namespace, EventType::Warning, LEFT_OUT, &note).await;
         }
+    }
+}
+
+async fn publish_by(
+    recorder: &Recorder,
+    namespace: &str,
+    type_: EventType,
+    reason: &str,
+    note: &str,
+) {
+    let event = Event {
+        type_,
+        reason: reason.to_owned(),
+        note: Some(note.chars().take(LONGEST_NOTE).collect()),
+        action: "Authenticate".to_owned(),
+        secondary: None,
+    };
+    let regarding = ObjectReference {
+        api_version: Some(Kind::Namespace.api_version().to_owned()),
+        kind: Some(Kind::Namespace.to_string()),
+        name: Some(namespace.to_owned()),
+        // Otherwise the event would be in the namespace `default`.
+        namespace: Some(namespace.to_owned()),
+        ..ObjectReference::default()
+    };
+    let request = format!("publish an event in {namespace}");
+    let published = succeeds_in_time(request, recorder.publish(&event, &regarding)).await;
+    if let Err(error) = published {
+        tracing::debug!(error = %with_sources(&error), "an event cannot be published");
     }
 }
 
@@ -105,55 +148,8 @@ pub(super) fn tenant_namespace(view: &View<'_>) -> String {
 }
 
 const NAME: &str = "liqo-auth";
+/// The reason of an event about events that were left out.
+const LEFT_OUT: &str = "EventsLeftOut";
 /// The maximum length of a note, in characters. Kubernetes allows 1,024 bytes, and a
 /// character has at most four bytes.
 const LONGEST_NOTE: usize = 256;
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use liqo_auth::model::{ObjectRef, Quantity};
-
-    use super::*;
-
-    fn slice() -> ObjectRef {
-        ObjectRef::new(Kind::ResourceSlice, "liqo-tenant-rome", "mypool")
-    }
-
-    fn cpu(amount: &str) -> BTreeMap<String, Quantity> {
-        [("cpu".to_owned(), amount.into())].into()
-    }
-
-    #[test]
-    fn an_event_lists_what_liqo_has_granted() {
-        let rome = "rome".parse().unwrap();
-        let mut event = audit::Event::log_repaired(&rome, b"");
-        event.object = Some(slice());
-        event.decision = Decision::ResourcesAdopted {
-            resources: cpu("4"),
-            unconfirmed: cpu("16"),
-        };
-        assert_eq!(
-            note_on(&event),
-            "ResourcesAdopted: ResourceSlice liqo-tenant-rome/mypool, \
-             {\"resources\":\"cpu=4\",\"unconfirmed\":\"cpu=16\"}"
-        );
-        event.decision = Decision::ResourcesGranted;
-        assert_eq!(
-            note_on(&event),
-            "ResourcesGranted: ResourceSlice liqo-tenant-rome/mypool"
-        );
-    }
-
-    #[test]
-    fn a_notice_names_the_command_that_grants_the_rest() {
-        let notice = Notice::GrantUnconfirmed {
-            slice: slice(),
-            resources: cpu("16"),
-        };
-        let note = note(&notice, &"rome".parse().unwrap());
-        let command = "liqo-auth approve resourceslice mypool --remote-cluster-id rome";
-        assert!(note.contains(command) && note.contains("16"), "{note}");
-    }
-}

@@ -9,6 +9,7 @@ use liqo_auth::{
 
 use super::{
     counts::Counts,
+    events::Events,
     shared::{Call, Shared},
 };
 use crate::Error;
@@ -169,7 +170,8 @@ impl Handle {
 
     /// The activity of the controller since its start.
     pub fn counts(&self) -> Counts {
-        self.0.counters.now()
+        let events = self.0.events.as_ref();
+        self.0.counters.now(events.map_or(0, Events::left_out))
     }
 
     /// Whether the controller has listed all objects of its cluster.

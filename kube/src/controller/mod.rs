@@ -226,7 +226,10 @@ impl ControllerBuilder {
     }
 
     /// Publishes Kubernetes events in the tenant namespaces: the decisions, refusals and
-    /// failures. Equal events become one event with a count. The controller needs the
+    /// failures. Equal events become one event with a count. A peer causes 25 events of each
+    /// reason at once, and then one a minute; the next one is followed by the event
+    /// `EventsLeftOut` with the number of those that were left out, which
+    /// [`Counts::events_left_out`] counts. The controller needs the
     /// rights to `create` and `patch` events of the group `events.k8s.io`. Without this
     /// call, the controller publishes no events.
     #[must_use]

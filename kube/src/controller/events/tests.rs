@@ -1,0 +1,102 @@
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use http::{Request, Response};
+use kube::client::Body;
+use liqo_auth::{
+    crypto::BoxError,
+    model::{ObjectRef, Quantity},
+};
+use tokio::time::advance;
+use tower::service_fn;
+
+use super::*;
+
+/// The client of a server that takes all events, and what it was sent.
+fn server() -> (Client, Arc<Mutex<Vec<Value>>>) {
+    let sent: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let kept = sent.clone();
+    let service = service_fn(move |request: Request<Body>| {
+        let kept = kept.clone();
+        async move {
+            let event = request.into_body().collect_bytes().await?;
+            kept.lock().unwrap().push(serde_json::from_slice(&event)?);
+            Ok::<_, BoxError>(Response::new(Body::from(event.to_vec())))
+        }
+    });
+    (Client::new(service, "default"), sent)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_one_peer_is_bounded_and_says_how_many_were_left_out() {
+    let (client, sent) = server();
+    let events = Events::new(client);
+    let (rome, number) = ("liqo-tenant-rome", || sent.lock().unwrap().len());
+    for slice in 0..100 {
+        let note = format!("the slice {slice} is refused");
+        events.warned(rome, "Refused", &note).await;
+    }
+    assert_eq!((number(), events.left_out()), (25, 75));
+    // What a person has to do is told nevertheless, and so is what concerns others.
+    events.warned(rome, "Notice", "approve it").await;
+    events.warned("liqo-tenant-turin", "Refused", "no").await;
+    assert_eq!((number(), events.left_out()), (27, 75));
+
+    advance(Duration::from_secs(60)).await;
+    events
+        .warned(rome, "Refused", "the slice 100 is refused")
+        .await;
+    assert_eq!(number(), 29);
+    let sent = sent.lock().unwrap();
+    let last = sent.last().unwrap();
+    assert_eq!(last["reason"], "EventsLeftOut");
+    assert_eq!(last["metadata"]["namespace"], rome);
+    let note = last["note"].as_str().unwrap();
+    assert!(
+        note.starts_with("75 events with the reason Refused"),
+        "{note}"
+    );
+}
+
+fn slice() -> ObjectRef {
+    ObjectRef::new(Kind::ResourceSlice, "liqo-tenant-rome", "mypool")
+}
+
+fn cpu(amount: &str) -> BTreeMap<String, Quantity> {
+    [("cpu".to_owned(), amount.into())].into()
+}
+
+#[test]
+fn an_event_lists_what_liqo_has_granted() {
+    let rome = "rome".parse().unwrap();
+    let mut event = audit::Event::log_repaired(&rome, b"");
+    event.object = Some(slice());
+    event.decision = Decision::ResourcesAdopted {
+        resources: cpu("4"),
+        unconfirmed: cpu("16"),
+    };
+    assert_eq!(
+        note_on(&event),
+        "ResourcesAdopted: ResourceSlice liqo-tenant-rome/mypool, \
+         {\"resources\":\"cpu=4\",\"unconfirmed\":\"cpu=16\"}"
+    );
+    event.decision = Decision::ResourcesGranted;
+    assert_eq!(
+        note_on(&event),
+        "ResourcesGranted: ResourceSlice liqo-tenant-rome/mypool"
+    );
+}
+
+#[test]
+fn a_notice_names_the_command_that_grants_the_rest() {
+    let notice = Notice::GrantUnconfirmed {
+        slice: slice(),
+        resources: cpu("16"),
+    };
+    let note = note(&notice, &"rome".parse().unwrap());
+    let command = "liqo-auth approve resourceslice mypool --remote-cluster-id rome";
+    assert!(note.contains(command) && note.contains("16"), "{note}");
+}
