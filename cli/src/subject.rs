@@ -16,6 +16,16 @@ pub(crate) fn consumer(subject: &str) -> Option<ClusterId> {
     cluster.parse().ok()
 }
 
+/// The name by which a peer's users count as one, if a user of this group and name is a
+/// peer's: its control plane's, a slice's, or a peering user.
+pub(crate) fn peer(group: &str, user: &str) -> Option<String> {
+    if group == names::CONTROL_PLANE_ORGANIZATION {
+        return Some(user.to_owned());
+    }
+    let consumer = group.parse().ok()?;
+    slice(&format!("O={group}, CN={user}"), &consumer).map(|_| consumer.to_string())
+}
+
 /// The slice whose certificate has this subject.
 pub(crate) fn slice(subject: &str, consumer: &ClusterId) -> Option<String> {
     let (_, name) = subject.split_once("CN=")?;

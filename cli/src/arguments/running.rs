@@ -1,10 +1,10 @@
 //! The command line of `run`.
 
-use std::{net::SocketAddr, path::PathBuf};
-
 use clap::{Args, ValueEnum};
 use liqo_auth_kube::LimitsEnforcement;
 use tracing_subscriber::filter::EnvFilter;
+
+use super::listening::ListenOptions;
 
 /// Runs the controllers of a cluster.
 #[derive(Debug, Args)]
@@ -17,13 +17,10 @@ pub(crate) struct Run {
     pub(crate) replicate: bool,
     #[command(flatten)]
     pub(crate) rights: RightsOptions,
-    /// Where to answer /healthz, /readyz and /metrics
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
-    pub(crate) listen: SocketAddr,
     #[command(flatten)]
     pub(crate) offloading: OffloadingOptions,
     #[command(flatten)]
-    pub(crate) webhook: WebhookOptions,
+    pub(crate) listeners: ListenOptions,
     /// What to log: a level, or one for each target, as RUST_LOG has it
     #[arg(long, value_name = "FILTER", default_value = "info", env = "RUST_LOG")]
     pub(crate) log: EnvFilter,
@@ -108,21 +105,6 @@ pub(crate) struct Rbac {
     pub(crate) watch_all_secrets: bool,
 }
 
-/// The admission webhook beside the controllers.
-#[derive(Debug, Args)]
-pub(crate) struct WebhookOptions {
-    /// Where to answer the API server's admission reviews of Tenants and ResourceSlices,
-    /// by HTTPS
-    #[arg(long, value_name = "ADDRESS", requires_all = ["webhook_tls_cert", "webhook_tls_key"])]
-    pub(crate) webhook: Option<SocketAddr>,
-    /// The certificate of the webhook, and its chain (PEM); it is read again after a change
-    #[arg(long, value_name = "FILE", requires = "webhook")]
-    pub(crate) webhook_tls_cert: Option<PathBuf>,
-    /// The private key of this certificate (PEM)
-    #[arg(long, value_name = "FILE", requires = "webhook")]
-    pub(crate) webhook_tls_key: Option<PathBuf>,
-}
-
 /// The sides that a controller runs.
 #[derive(Debug, Args)]
 pub(crate) struct Sides {
@@ -147,7 +129,8 @@ impl Sides {
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   liqo-auth run --kubeconfig provider.kubeconfig --provider
-  liqo-auth run --in-cluster --service-account liqo-auth --listen 0.0.0.0:8080
+  liqo-auth run --in-cluster --service-account liqo-auth --probes 0.0.0.0:8080
+  liqo-auth run --in-cluster --metrics 0.0.0.0:8081 --metrics-token-file /token/token
   liqo-auth run --kubeconfig consumer.kubeconfig --consumer --replicate
   liqo-auth run --in-cluster --offloading --default-limits-enforcement Hard
   liqo-auth run --in-cluster --webhook 0.0.0.0:8443 \\

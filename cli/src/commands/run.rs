@@ -1,18 +1,15 @@
 //! `run`: the controllers of a cluster, until a signal stops them.
 
 mod connections;
+mod listeners;
 mod metrics;
 mod probes;
 mod settings;
 mod webhook;
 
-use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
-use futures::{
-    FutureExt,
-    future::{BoxFuture, Shared},
-};
-use kube::Client;
+use futures::FutureExt;
 use liqo_auth_kube::{Cluster, Controller, Handle, ProviderKeys, client_within};
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -22,9 +19,9 @@ use tokio::{
 };
 use tracing_subscriber::filter::EnvFilter;
 
-use self::connections::Certificate;
+use self::listeners::Listeners;
 use crate::{
-    arguments::{Run, WebhookOptions},
+    arguments::Run,
     consumer_side::consumer_with,
     context::Context,
     failure::{Failure, Result},
@@ -53,8 +50,8 @@ pub(super) fn run(context: &Context, arguments: &Run) -> Result<()> {
             let (controller, handle) = controller?;
             let names = cluster.principals();
             let settings = settings::follow(context, home, names, keys, handle.clone());
-            let webhook = Webhook::new(&arguments.webhook, home.client()?)?;
-            serve(arguments, controller, handle, settings, webhook).await
+            let listeners = Listeners::new(&arguments.listeners, home.client()?)?;
+            serve(controller, handle, settings, listeners).await
         }
     })?
 }
@@ -97,17 +94,14 @@ fn controller(
     Ok(builder.build())
 }
 
-/// Runs the controller, answers probes and follows the settings, until a signal comes. The
+/// Runs the controller, answers requests and follows the settings, until a signal comes. The
 /// requests that are in progress are finished first, if the API server answers them soon.
 async fn serve(
-    arguments: &Run,
     controller: Controller,
     handle: Handle,
     settings: impl Future<Output = ()>,
-    webhook: Option<Webhook>,
+    listeners: Listeners,
 ) -> Result<()> {
-    let listener = connections::listen(arguments.listen).await?;
-    let address = listener.local_addr()?;
     let (stop, stopped) = watch::channel(());
     let until_stopped = async move {
         let mut stopped = stopped;
@@ -116,23 +110,16 @@ async fn serve(
     };
     let until_stopped = until_stopped.boxed().shared();
     let mut servers = JoinSet::new();
-    if let Some(webhook) = webhook {
-        servers.spawn(webhook.serve(until_stopped.clone()).await?);
+    for listener in listeners.open(handle).await? {
+        servers.spawn(listener.serve(until_stopped.clone()));
     }
-    let probes = probes::router(handle);
-    servers.spawn(connections::serve(
-        listener,
-        probes,
-        None,
-        until_stopped.clone(),
-    ));
     let signalled = signalled()?;
     let stopping = async {
         signalled.await;
         tracing::info!("stops");
         drop(stop);
     };
-    tracing::info!(%address, "runs");
+    tracing::info!("runs");
     let settings = async {
         tokio::select! {
             () = settings => {}
@@ -158,46 +145,6 @@ async fn serve(
 /// The time to finish the requests that are in progress. A cluster kills a program after
 /// half a minute.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The address of the webhook, its certificate, and its look at the cluster.
-struct Webhook {
-    address: SocketAddr,
-    certificate: Certificate,
-    surroundings: webhook::OnCluster,
-}
-
-impl Webhook {
-    fn new(arguments: &WebhookOptions, client: Client) -> Result<Option<Self>> {
-        let (Some(address), Some(chain), Some(key)) = (
-            arguments.webhook,
-            arguments.webhook_tls_cert.as_ref(),
-            arguments.webhook_tls_key.as_ref(),
-        ) else {
-            return Ok(None);
-        };
-        Ok(Some(Self {
-            address,
-            certificate: Certificate::read(chain, key)?,
-            surroundings: webhook::OnCluster(client),
-        }))
-    }
-
-    /// Listens. The result answers until it is time to stop.
-    async fn serve(
-        self,
-        stop: Shared<BoxFuture<'static, ()>>,
-    ) -> Result<impl Future<Output = ()> + Send + 'static> {
-        let listener = connections::listen(self.address).await?;
-        tracing::info!(address = %listener.local_addr()?, "the webhook answers");
-        let router = webhook::router(self.surroundings);
-        Ok(connections::serve(
-            listener,
-            router,
-            Some(self.certificate),
-            stop,
-        ))
-    }
-}
 
 fn signalled() -> Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;

@@ -15,6 +15,7 @@ use rcgen::{CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpos
 use rustls::{
     ServerConfig,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    server::{WebPkiClientVerifier, danger::ClientCertVerifier},
 };
 use zeroize::Zeroizing;
 
@@ -67,8 +68,16 @@ impl TlsCertificate {
             .get(CERTIFICATE)
     }
 
-    /// The TLS configuration of a server with this certificate.
+    /// The TLS configuration of a server with this certificate, which verifies no client.
     pub(crate) fn server_config(&self) -> Result<Arc<ServerConfig>> {
+        self.server_config_for(WebPkiClientVerifier::no_client_auth())
+    }
+
+    /// The TLS configuration of a server with this certificate, for these clients.
+    pub(crate) fn server_config_for(
+        &self,
+        clients: Arc<dyn ClientCertVerifier>,
+    ) -> Result<Arc<ServerConfig>> {
         let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&self.chain)
             .collect::<Result<_, _>>()
             .map_err(|error| {
@@ -84,7 +93,7 @@ impl TlsCertificate {
         let mut config = ServerConfig::builder_with_provider(cryptography())
             .with_safe_default_protocol_versions()
             .context("TLS")?
-            .with_no_client_auth()
+            .with_client_cert_verifier(clients)
             .with_single_cert(chain, key)
             .map_err(|error| Failure::usage(format!("the TLS certificate: {error}")))?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];

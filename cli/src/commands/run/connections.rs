@@ -1,16 +1,22 @@
 //! Connections of the probes, the metrics and the webhook: so many at once, and each for
 //! so long. A client that waits or sends slowly holds up nobody else.
 
+mod certificate;
+mod places;
+#[cfg(test)]
+mod tests;
+
 use std::{
-    path::{Path, PathBuf},
+    net::{IpAddr, SocketAddr},
     pin::pin,
     sync::Arc,
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use anyhow::Context;
 use axum::{
-    Router,
+    Extension, Router,
+    body::{Body, to_bytes},
     extract::{DefaultBodyLimit, Request},
     http::StatusCode,
     middleware::{self, Next},
@@ -24,82 +30,160 @@ use hyper_util::{
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    net::TcpListener,
-    sync::Semaphore,
+    net::{TcpListener, TcpStream},
     task::JoinSet,
     time::timeout,
 };
 use tokio_rustls::TlsAcceptor;
 
-use crate::{failure::Result, input, legacy::tls_certificate::TlsCertificate};
+pub(super) use self::certificate::{Certificate, CertificateFiles};
+use self::places::{Place, Places};
+use crate::{
+    failure::Result,
+    limits::{Shares, network},
+};
 
-/// Answers requests until `stop` is ready. Then the requests in progress are finished, for
-/// two seconds at most.
-pub(super) async fn serve<S>(
-    listener: TcpListener,
-    router: Router,
-    mut tls: Option<Certificate>,
-    stop: Shared<S>,
-) where
-    S: Future<Output = ()> + Send + 'static,
-{
-    let router = router
-        .layer(DefaultBodyLimit::max(LARGEST_BODY))
-        .layer(middleware::from_fn(within_limit));
-    let room = Arc::new(Semaphore::new(MOST_AT_ONCE));
-    let mut connections = JoinSet::new();
-    let mut stopped = pin!(stop.clone());
-    loop {
-        // A further connection waits in the queue of the system.
-        let permit = tokio::select! {
-            permit = room.clone().acquire_owned() => permit,
-            () = &mut stopped => break,
-        };
-        let Ok(permit) = permit else { break };
-        let stream = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
-                // Out of file handles, for example: some are given back soon.
-                Err(_) => {
-                    tokio::time::sleep(SHORTLY).await;
-                    continue;
-                }
-            },
-            () = &mut stopped => break,
-        };
-        while connections.try_join_next().is_some() {}
-        let (router, stop) = (router.clone(), stop.clone());
-        let acceptor = tls.as_mut().map(Certificate::acceptor);
-        connections.spawn(async move {
-            let _permit = permit;
-            let _ = stream.set_nodelay(true);
-            match acceptor {
-                None => answer(stream, router, stop).await,
-                Some(acceptor) => {
-                    let handshake = timeout(LONGEST_HANDSHAKE, acceptor.accept(stream));
-                    if let Ok(Ok(stream)) = handshake.await {
-                        answer(stream, router, stop).await;
-                    }
-                }
-            }
-        });
-    }
-    // A connection that is left open does not hold up the end.
-    let _ = timeout(PATIENCE, connections.join_all()).await;
+/// An address where requests are answered.
+pub(super) struct Listener {
+    pub(super) socket: TcpListener,
+    pub(super) router: Router,
+    /// Set for HTTPS.
+    pub(super) certificate: Option<Certificate>,
+    pub(super) connections: Connections,
 }
 
-async fn answer<S>(stream: impl AsyncRead + AsyncWrite + Unpin, router: Router, stop: Shared<S>)
+/// The connections that an address takes.
+#[derive(Clone)]
+pub(super) struct Connections {
+    /// How many at once. If there are more, one that asks for nothing gives way.
+    pub(super) at_once: usize,
+    /// Those of one source, if they are limited.
+    pub(super) of_source: Option<Shares<IpAddr>>,
+    /// Whether a connection may bring further requests.
+    pub(super) stay_open: bool,
+}
+
+/// The network that a request comes from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Source(pub(super) IpAddr);
+
+/// Listens at an address.
+pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener> {
+    let listener = TcpListener::bind(address).await;
+    Ok(listener.with_context(|| format!("{address} cannot be used"))?)
+}
+
+impl Listener {
+    /// Answers requests until `stop` is ready. Then the requests in progress are finished, for
+    /// two seconds at most.
+    pub(super) async fn serve<S>(mut self, stop: Shared<S>)
+    where
+        S: Future<Output = ()> + Send + 'static,
+    {
+        let router = self
+            .router
+            .layer(DefaultBodyLimit::max(LARGEST_BODY))
+            .layer(middleware::from_fn(within_limits));
+        let verifies_clients = self
+            .certificate
+            .as_ref()
+            .is_some_and(Certificate::verifies_clients);
+        let places = Places::new(self.connections.at_once, verifies_clients);
+        let mut connections = JoinSet::new();
+        let mut stopped = pin!(stop.clone());
+        loop {
+            let accepted = tokio::select! {
+                accepted = self.socket.accept() => accepted,
+                () = &mut stopped => break,
+            };
+            let Ok((stream, remote)) = accepted else {
+                // Out of file handles, for example: some are given back soon.
+                tokio::time::sleep(SHORTLY).await;
+                continue;
+            };
+            let source = network(remote.ip());
+            let share = match &self.connections.of_source {
+                None => None,
+                Some(shares) => match shares.take(source) {
+                    None => continue,
+                    share => share,
+                },
+            };
+            // Further connections wait in the queue of the system.
+            let place = tokio::select! {
+                place = places.take(source) => Arc::new(place),
+                () = &mut stopped => break,
+            };
+            while connections.try_join_next().is_some() {}
+            let answered = Answered {
+                router: router
+                    .clone()
+                    .layer(Extension(Source(source)))
+                    .layer(Extension(place.clone())),
+                stays_open: self.connections.stay_open,
+                stop: stop.clone(),
+            };
+            let acceptor = self.certificate.as_mut().map(Certificate::acceptor);
+            connections.spawn(async move {
+                let _share = share;
+                tokio::select! {
+                    () = serve(stream, acceptor, &place, answered) => {}
+                    () = place.gives_way() => {}
+                }
+            });
+        }
+        // A connection that is left open does not hold up the end.
+        let _ = timeout(PATIENCE, connections.join_all()).await;
+    }
+}
+
+/// How the requests of a connection are answered.
+struct Answered<S: Future<Output = ()>> {
+    router: Router,
+    stays_open: bool,
+    stop: Shared<S>,
+}
+
+async fn serve<S>(
+    stream: TcpStream,
+    acceptor: Option<TlsAcceptor>,
+    place: &Place,
+    answered: Answered<S>,
+) where
+    S: Future<Output = ()>,
+{
+    let _ = stream.set_nodelay(true);
+    match acceptor {
+        None => {
+            place.has_arrived();
+            answer(stream, answered).await;
+        }
+        Some(acceptor) => {
+            let handshake = timeout(LONGEST_HANDSHAKE, acceptor.accept(stream));
+            if let Ok(Ok(stream)) = handshake.await {
+                place.has_arrived();
+                answer(stream, answered).await;
+            }
+        }
+    }
+}
+
+async fn answer<S>(stream: impl AsyncRead + AsyncWrite + Unpin, answered: Answered<S>)
 where
     S: Future<Output = ()>,
 {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(LONGEST_IDLE)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .keep_alive(answered.stays_open)
+        .serve_connection(
+            TokioIo::new(stream),
+            TowerToHyperService::new(answered.router),
+        );
     let mut connection = pin!(connection);
     tokio::select! {
         _ = connection.as_mut() => return,
-        () = stop => {}
+        () = answered.stop => {}
         () = tokio::time::sleep(LONGEST_CONNECTION) => {}
     }
     // The request in progress is finished.
@@ -107,74 +191,25 @@ where
     let _ = timeout(LONGEST_REQUEST, connection).await;
 }
 
-/// Answers a request, if all of it comes in time.
-async fn within_limit(request: Request, next: Next) -> Response {
-    let answered = timeout(LONGEST_REQUEST, next.run(request)).await;
+/// Answers a request, if all of it comes in time. Until all of it is here, its connection may
+/// have to give way.
+async fn within_limits(
+    Extension(place): Extension<Arc<Place>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let answered = timeout(LONGEST_REQUEST, async {
+        let (parts, body) = request.into_parts();
+        let Ok(body) = to_bytes(body, LARGEST_BODY).await else {
+            return StatusCode::PAYLOAD_TOO_LARGE.into_response();
+        };
+        let _busy = place.busy();
+        next.run(Request::from_parts(parts, Body::from(body))).await
+    });
+    let answered = answered.await;
     answered.unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response())
 }
 
-/// A certificate in two files. It is read again when they have changed, since certificates
-/// in a cluster are renewed while the program runs.
-pub(super) struct Certificate {
-    chain: PathBuf,
-    key: PathBuf,
-    acceptor: TlsAcceptor,
-    version: Option<[SystemTime; 2]>,
-}
-
-impl Certificate {
-    pub(super) fn read(chain: &Path, key: &Path) -> Result<Self> {
-        Ok(Self {
-            acceptor: acceptor(chain, key)?,
-            version: version(chain, key),
-            chain: chain.to_owned(),
-            key: key.to_owned(),
-        })
-    }
-
-    fn acceptor(&mut self) -> TlsAcceptor {
-        let version = version(&self.chain, &self.key);
-        if version != self.version {
-            match acceptor(&self.chain, &self.key) {
-                Ok(acceptor) => {
-                    tracing::info!("the certificate of the webhook is read again");
-                    self.acceptor = acceptor;
-                    self.version = version;
-                }
-                // Between the changes of two files, they do not fit each other.
-                Err(failure) => tracing::warn!(%failure, "the certificate stays as it was"),
-            }
-        }
-        self.acceptor.clone()
-    }
-}
-
-fn acceptor(chain: &Path, key: &Path) -> Result<TlsAcceptor> {
-    let certificate = TlsCertificate {
-        chain: input::read(chain)?,
-        key: input::read(key)?,
-    };
-    Ok(TlsAcceptor::from(certificate.server_config()?))
-}
-
-/// When the files changed last.
-fn version(chain: &Path, key: &Path) -> Option<[SystemTime; 2]> {
-    let changed = |path: &Path| {
-        std::fs::metadata(path)
-            .and_then(|file| file.modified())
-            .ok()
-    };
-    Some([changed(chain)?, changed(key)?])
-}
-
-/// Listens at an address.
-pub(super) async fn listen(address: std::net::SocketAddr) -> Result<TcpListener> {
-    let listener = TcpListener::bind(address).await;
-    Ok(listener.with_context(|| format!("{address} cannot be used"))?)
-}
-
-/// Enough for an API server and a monitor. Others wait.
-const MOST_AT_ONCE: usize = 64;
 const LONGEST_HANDSHAKE: Duration = Duration::from_secs(5);
 /// How long a connection may wait for the next request, or for the rest of its headers. API
 /// servers keep theirs open.

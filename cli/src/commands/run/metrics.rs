@@ -1,142 +1,117 @@
-//! The metrics of a running controller, in the text format of OpenMetrics.
+//! The metrics of a running controller, for those who may read them.
 
-use std::sync::atomic::AtomicI64;
+mod series;
+mod text;
+mod token;
 
-use liqo_auth::machine::{Holder, HolderStatus, Side, Stage, Status};
-use liqo_auth_kube::Handle;
-use prometheus_client::{
-    encoding::{EncodeLabelSet, text::encode},
-    metrics::{counter::ConstCounter, family::Family, gauge::Gauge},
-    registry::{Registry, Unit},
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use axum::{
+    Extension, Router,
+    extract::{Request, State},
+    http::{
+        StatusCode,
+        header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
+    },
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::get,
 };
+use liqo_auth_kube::Handle;
 
-/// Which identity a gauge is about.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfHolder {
-    side: &'static str,
-    peer: String,
-    /// Empty for the control plane.
-    slice: String,
+pub(super) use self::token::Token;
+use super::connections::{Connections, Source};
+use crate::limits::{Rates, Shares};
+
+pub(super) fn router(handle: Handle, token: Option<Token>) -> Router {
+    let router = Router::new()
+        .route("/metrics", get(measured))
+        .with_state(handle);
+    gated(router, token)
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct InStage {
-    side: &'static str,
-    stage: &'static str,
+pub(super) fn connections() -> Connections {
+    Connections {
+        at_once: MOST_AT_ONCE,
+        of_source: Some(Shares::of(MOST_AT_ONCE)),
+        stay_open: true,
+    }
 }
 
-type Gauges<L> = Family<L, Gauge<i64, AtomicI64>>;
+/// Answers each source at a limited rate, and with a token only its holders.
+fn gated(router: Router, token: Option<Token>) -> Router {
+    let gate = Arc::new(Gate {
+        rates: Rates::new(BURST, INTERVAL),
+        token,
+    });
+    router.layer(middleware::from_fn_with_state(gate, admitted))
+}
 
-/// The metrics as they are now.
-pub(super) fn text(handle: &Handle) -> Result<String, std::fmt::Error> {
-    let mut registry = Registry::with_prefix("liqo_auth");
-    count(handle, &mut registry);
-    let (identities, ends, refused) = (
-        Gauges::<InStage>::default(),
-        Gauges::<OfHolder>::default(),
-        Gauges::<OfHolder>::default(),
-    );
-    for status in statuses(handle) {
-        for holder in status.holders() {
-            let stage = InStage {
-                side: side(status.side),
-                stage: name(holder.stage),
-            };
-            identities.get_or_create(&stage).inc();
-            let of_holder = of(&status, holder);
-            if let Some(until) = holder.valid_until {
-                ends.get_or_create(&of_holder).set(until.unix());
-            }
-            if holder.refused.is_some() {
-                refused.get_or_create(&of_holder).set(1);
-            }
+struct Gate {
+    rates: Rates<IpAddr>,
+    token: Option<Token>,
+}
+
+async fn admitted(
+    State(gate): State<Arc<Gate>>,
+    Extension(Source(source)): Extension<Source>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if !gate.rates.allows(&source) {
+        let later = [(RETRY_AFTER, "1")];
+        let reason = "this source asks too often\n";
+        return (StatusCode::TOO_MANY_REQUESTS, later, reason).into_response();
+    }
+    let shown = request.headers().get(AUTHORIZATION);
+    if gate.token.as_ref().is_some_and(|token| !token.is_in(shown)) {
+        let wanted = [(WWW_AUTHENTICATE, "Bearer")];
+        return (
+            StatusCode::UNAUTHORIZED,
+            wanted,
+            "the token is missing or wrong\n",
+        )
+            .into_response();
+    }
+    next.run(request).await
+}
+
+async fn measured(State(handle): State<Handle>) -> Response {
+    match text::text(&handle) {
+        Ok(text) => ([(CONTENT_TYPE, text::CONTENT_TYPE)], text).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+const MOST_AT_ONCE: usize = 64;
+/// Several monitors may have one address.
+const BURST: u32 = 16;
+const INTERVAL: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use tower::ServiceExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_source_that_asks_too_often_is_refused_and_others_are_answered() {
+        let router = gated(Router::new().route("/metrics", get(|| async {})), None);
+        let ask = async |source: &str| {
+            let from = Extension(Source(source.parse().unwrap()));
+            let request = Request::get("/metrics").body(Body::empty()).unwrap();
+            let answer = router.clone().layer(from).oneshot(request).await;
+            answer.unwrap().status()
+        };
+        for _ in 0..BURST {
+            assert_eq!(ask("192.0.2.1").await, StatusCode::OK);
         }
-    }
-    registry.register(
-        "identities",
-        "Identities of control planes and slices, by stage",
-        identities,
-    );
-    registry.register_with_unit(
-        "certificate_end",
-        "When the certificate ends, since the Unix epoch",
-        Unit::Seconds,
-        ends,
-    );
-    registry.register(
-        "identity_refused",
-        "1 while an identity or its renewal is refused",
-        refused,
-    );
-    let mut text = String::new();
-    encode(&mut text, &registry)?;
-    Ok(text)
-}
-
-fn count(handle: &Handle, registry: &mut Registry) {
-    let counts = handle.counts();
-    for (name, help, value) in [
-        ("looks", "Looks at one side of a peer", counts.looks),
-        (
-            "effects",
-            "Effects that the API server carried out",
-            counts.effects,
-        ),
-        (
-            "conflicts",
-            "Effects that another writer was faster than",
-            counts.conflicts,
-        ),
-        ("failures", "Looks that failed", counts.failures),
-        (
-            "deliveries",
-            "Messages delivered to peers",
-            counts.deliveries,
-        ),
-        (
-            "failed_deliveries",
-            "Deliveries that failed",
-            counts.failed_deliveries,
-        ),
-    ] {
-        registry.register(name, help, ConstCounter::new(value));
+        let mut refused = 0;
+        for _ in 0..1000 {
+            refused += u32::from(ask("192.0.2.1").await == StatusCode::TOO_MANY_REQUESTS);
+        }
+        assert!(refused > 0);
+        assert_eq!(ask("192.0.2.2").await, StatusCode::OK);
     }
 }
-
-/// How every peer is. A peer whose objects cannot be read is left out: its looks fail.
-fn statuses(handle: &Handle) -> Vec<Status> {
-    let peers = handle.peers();
-    let statuses = peers.iter().filter_map(|peer| handle.status(peer).ok());
-    statuses.flatten().collect()
-}
-
-fn of(status: &Status, holder: &HolderStatus) -> OfHolder {
-    let slice = match &holder.holder {
-        Holder::ControlPlane => String::new(),
-        Holder::Slice(name) => name.clone(),
-    };
-    OfHolder {
-        side: side(status.side),
-        peer: status.peer.to_string(),
-        slice,
-    }
-}
-
-fn side(side: Side) -> &'static str {
-    match side {
-        Side::Provider => "provider",
-        Side::Consumer => "consumer",
-    }
-}
-
-fn name(stage: Stage) -> &'static str {
-    match stage {
-        Stage::InProgress => "in_progress",
-        Stage::Waiting => "at_rest",
-        Stage::Authenticated => "authenticated",
-        Stage::Refused => "refused",
-        Stage::Ending => "ending",
-    }
-}
-
-pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

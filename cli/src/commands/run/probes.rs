@@ -1,22 +1,25 @@
-//! What the cluster asks of a running controller: is it alive, is it ready, how is it?
+//! What the kubelet asks of a running controller: is it alive, is it ready?
 
-use axum::{
-    Router,
-    extract::State,
-    http::{StatusCode, header::CONTENT_TYPE},
-    response::{IntoResponse, Response},
-    routing::get,
-};
+use axum::{Router, extract::State, http::StatusCode, routing::get};
 use liqo_auth_kube::Handle;
 
-use super::metrics;
+use super::connections::Connections;
 
 pub(super) fn router(handle: Handle) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
-        .route("/metrics", get(measured))
         .with_state(handle)
+}
+
+/// The kubelet opens a connection for each probe. Others on its node share its address, so
+/// that no source is limited. A probe is answered at once, and those who stay give way to it.
+pub(super) fn connections() -> Connections {
+    Connections {
+        at_once: 32,
+        of_source: None,
+        stay_open: false,
+    }
 }
 
 /// Ready: all objects of the cluster have been listed.
@@ -28,12 +31,5 @@ async fn ready(State(handle): State<Handle>) -> (StatusCode, &'static str) {
             StatusCode::SERVICE_UNAVAILABLE,
             "not all objects of the cluster are listed yet\n",
         )
-    }
-}
-
-async fn measured(State(handle): State<Handle>) -> Response {
-    match metrics::text(&handle) {
-        Ok(text) => ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }

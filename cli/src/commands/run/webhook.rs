@@ -1,6 +1,7 @@
 //! The admission webhook: the library's verdicts about Tenants and resource slices, with
 //! the paths and the messages of Liqo's own webhook.
 
+mod room;
 mod surroundings;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use axum::{
     body::Bytes,
     extract::State,
     http::{StatusCode, header::CONTENT_TYPE},
+    middleware::from_fn_with_state,
     response::{IntoResponse, Response},
     routing::post,
 };
@@ -27,7 +29,11 @@ use liqo_auth::{
 use serde_json::Value;
 
 pub(super) use self::surroundings::OnCluster;
-use self::surroundings::Surroundings;
+use self::{
+    room::{Room, within},
+    surroundings::Surroundings,
+};
+use super::connections::Connections;
 
 type Request = AdmissionRequest<DynamicObject>;
 
@@ -38,7 +44,17 @@ pub(super) fn router(surroundings: impl Surroundings) -> Router {
         .route("/mutate/tenants", post(mutate_tenant))
         .route("/validate/tenants", post(validate_tenant))
         .route("/validate/resourceslices", post(validate_slice))
+        .route_layer(from_fn_with_state(Arc::new(Room::default()), within))
         .with_state(surroundings)
+}
+
+/// All connections are those of one client, the API server.
+pub(super) fn connections() -> Connections {
+    Connections {
+        at_once: 64,
+        of_source: None,
+        stay_open: true,
+    }
 }
 
 async fn mutate_tenant(body: Bytes) -> Response {
@@ -134,7 +150,7 @@ async fn answer(
     let review: Result<AdmissionReview<DynamicObject>, _> = serde_json::from_slice(body);
     let request: Option<Request> = review.ok().and_then(|review| review.try_into().ok());
     let Some(request) = request else {
-        return (StatusCode::BAD_REQUEST, "this is not an AdmissionReview\n").into_response();
+        return no_review();
     };
     match judge(&request).await {
         Ok(response) => {
@@ -143,10 +159,7 @@ async fn answer(
                 let reason = &response.result.message;
                 tracing::info!(kind = request.kind.kind, object, user, reason, "refused");
             }
-            match serde_json::to_string(&response.into_review()) {
-                Ok(text) => ([(CONTENT_TYPE, "application/json")], text).into_response(),
-                Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-            }
+            written(response)
         }
         Err(error) => {
             tracing::error!(error = format!("{error:#}"), "no verdict");
@@ -157,6 +170,17 @@ async fn answer(
                 .into_response()
         }
     }
+}
+
+fn written(response: AdmissionResponse) -> Response {
+    match serde_json::to_string(&response.into_review()) {
+        Ok(text) => ([(CONTENT_TYPE, "application/json")], text).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+fn no_review() -> Response {
+    (StatusCode::BAD_REQUEST, "this is not an AdmissionReview\n").into_response()
 }
 
 /// What a change is about, as far as it can be read.

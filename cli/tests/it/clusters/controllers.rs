@@ -35,13 +35,13 @@ fn controllers_finish_what_kubectl_applies() {
         folder.run(get).code == 0
     });
     assert_eq!(clusters.whoami(""), "rome");
-    let metrics = provider.get("/metrics");
+    let metrics = get(provider.metrics, "/metrics");
     let authenticated = "liqo_auth_identities{side=\"provider\",stage=\"authenticated\"} 1";
     assert!(metrics.contains(authenticated), "{metrics}");
     let events = clusters.kubectl("milan", "get events -n liqo-tenant-rome");
     assert!(events.contains("RightsGranted"), "{events}");
     for running in [provider, consumer] {
-        assert!(running.get("/healthz").contains("200 OK"));
+        assert!(get(running.probes, "/healthz").contains("200 OK"));
         running.stop();
     }
     clusters.ends();
@@ -50,33 +50,29 @@ fn controllers_finish_what_kubectl_applies() {
 /// A running controller.
 pub(crate) struct Running {
     process: Child,
-    address: SocketAddr,
+    probes: SocketAddr,
+    metrics: SocketAddr,
 }
 
 impl Running {
     /// Starts a controller, and waits until it is ready.
     pub(crate) fn start(clusters: &Clusters, cluster: &str, side: &str) -> Self {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = free.local_addr().unwrap();
+        // Both are free at once, so that they differ.
+        let free = ["127.0.0.1:0"; 2].map(|any| TcpListener::bind(any).unwrap());
+        let [probes, metrics] = free.each_ref().map(|free| free.local_addr().unwrap());
         drop(free);
         let mut command = clusters.0.command(&format!(
-            "run --kubeconfig {cluster} {side} --service-account liqo-auth --listen {address}"
+            "run --kubeconfig {cluster} {side} --service-account liqo-auth --probes {probes} --metrics {metrics}"
         ));
         let process = command.stderr(Stdio::inherit()).spawn().unwrap();
-        let running = Self { process, address };
         clusters.until("the controller is ready", || {
-            TcpStream::connect(address).is_ok() && running.get("/readyz").contains("200 OK")
+            TcpStream::connect(probes).is_ok() && get(probes, "/readyz").contains("200 OK")
         });
-        running
-    }
-
-    fn get(&self, path: &str) -> String {
-        let mut stream = TcpStream::connect(self.address).unwrap();
-        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        Self {
+            process,
+            probes,
+            metrics,
+        }
     }
 
     /// Stops it as a cluster does. It ends without a failure.
@@ -91,6 +87,15 @@ impl Running {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
+}
+
+fn get(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
 }
 
 impl Drop for Running {

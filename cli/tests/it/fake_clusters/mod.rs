@@ -2,6 +2,7 @@
 
 mod addresses;
 mod by_peering_user;
+mod listeners;
 mod meanwhile;
 mod own_keys;
 mod peering_users;
@@ -231,7 +232,7 @@ impl Running {
         let free = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = free.local_addr().unwrap();
         drop(free);
-        let run = format!("run {options} --listen {address}");
+        let run = format!("run {options} --probes {address}");
         let process = folder
             .command(&run)
             .stdin(Stdio::null())

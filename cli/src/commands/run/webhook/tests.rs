@@ -1,23 +1,14 @@
 //! Reviews over TLS, as an API server sends them.
 
-use std::sync::Arc;
+mod clients;
+mod running;
 
-use futures::{FutureExt, future::BoxFuture};
-use http_body_util::{BodyExt, Full};
-use hyper::{Request, client::conn::http1};
-use hyper_util::rt::TokioIo;
+use futures::FutureExt;
 use liqo_auth::model::{Namespace, Resource, ResourceSlice, Tenant};
-use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::TlsConnector;
 
-use super::{
-    super::connections::{Certificate, serve},
-    router,
-    surroundings::{Found, Surroundings},
-};
-use crate::legacy::cryptography;
+use self::running::{Running, certificate};
+use super::surroundings::{Found, Surroundings};
 
 /// A cluster with the tenant namespace of `rome`, and with these objects.
 #[derive(Default)]
@@ -66,91 +57,6 @@ fn ready<T: Send + 'static>(found: T) -> Found<'static, T> {
     std::future::ready(Ok(found)).boxed()
 }
 
-/// A webhook that runs, and its certificate's CA.
-struct Running {
-    address: std::net::SocketAddr,
-    roots: RootCertStore,
-    _stop: tokio::sync::oneshot::Sender<()>,
-    folder: std::path::PathBuf,
-}
-
-impl Running {
-    async fn start(name: &str, surroundings: impl Surroundings) -> Self {
-        let folder = std::env::temp_dir().join(format!("liqo-auth-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let roots = certificate(&folder);
-        let (chain, key) = (folder.join("tls.crt"), folder.join("tls.key"));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-        let stopped: BoxFuture<'static, ()> = stopped.map(|_| ()).boxed();
-        let certificate = Certificate::read(&chain, &key).unwrap();
-        tokio::spawn(serve(
-            listener,
-            router(surroundings),
-            Some(certificate),
-            stopped.shared(),
-        ));
-        Self {
-            address,
-            roots,
-            _stop: stop,
-            folder,
-        }
-    }
-
-    async fn review(&self, path: &str, request: Value) -> Value {
-        let review = json!({
-            "apiVersion": "admission.k8s.io/v1",
-            "kind": "AdmissionReview",
-            "request": request,
-        });
-        let (status, text) = self.post(path, review.to_string()).await;
-        assert_eq!(status, 200, "{text}");
-        let review: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(review["apiVersion"], "admission.k8s.io/v1");
-        assert_eq!(review["response"]["uid"], "the-uid");
-        review["response"].clone()
-    }
-
-    async fn post(&self, path: &str, body: String) -> (u16, String) {
-        let config = ClientConfig::builder_with_provider(cryptography())
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(self.roots.clone())
-            .with_no_client_auth();
-        let stream = TcpStream::connect(self.address).await.unwrap();
-        let name = ServerName::try_from("localhost").unwrap();
-        let connector = TlsConnector::from(Arc::new(config));
-        let stream = connector.connect(name, stream).await.unwrap();
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
-        tokio::spawn(connection);
-        let request = Request::post(path).header("host", "localhost");
-        let request = request.body(Full::<axum::body::Bytes>::from(body)).unwrap();
-        let answer: hyper::Response<hyper::body::Incoming> =
-            sender.send_request(request).await.unwrap();
-        let status = answer.status().as_u16();
-        let body = answer.into_body().collect().await.unwrap().to_bytes();
-        (status, String::from_utf8(body.to_vec()).unwrap())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
-/// Writes a new certificate for localhost and its key. Returns whom to trust for it.
-fn certificate(folder: &std::path::Path) -> RootCertStore {
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    std::fs::write(folder.join("tls.key"), made.signing_key.serialize_pem()).unwrap();
-    std::fs::write(folder.join("tls.crt"), made.cert.pem()).unwrap();
-    let mut roots = RootCertStore::empty();
-    roots.add(made.cert.der().clone()).unwrap();
-    roots
-}
-
 fn request(operation: &str, new: &Value, old: &Value) -> Value {
     let kind = [new, old]
         .into_iter()
@@ -164,6 +70,16 @@ fn request(operation: &str, new: &Value, old: &Value) -> Value {
         "object": new,
         "oldObject": old,
     })
+}
+
+/// The review of a request, as it is sent.
+fn reviewed(request: &Value) -> String {
+    let review = json!({
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": request,
+    });
+    review.to_string()
 }
 
 fn tenant(cluster_id: &str) -> Value {
@@ -323,12 +239,8 @@ async fn without_an_answer_of_the_cluster_there_is_no_verdict() {
         ("/validate/tenants", tenant("rome")),
         ("/validate/resourceslices", slice(&json!({}))),
     ] {
-        let review = json!({
-            "apiVersion": "admission.k8s.io/v1",
-            "kind": "AdmissionReview",
-            "request": request("CREATE", &new, &Value::Null),
-        });
-        let (status, text) = webhook.post(path, review.to_string()).await;
+        let review = reviewed(&request("CREATE", &new, &Value::Null));
+        let (status, text) = webhook.post(path, review).await;
         assert_eq!(
             (status, text.as_str()),
             (500, "no verdict: see the log\n"),

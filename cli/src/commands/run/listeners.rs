@@ -1,0 +1,90 @@
+//! The addresses where a running controller answers: the probes, the metrics and the webhook,
+//! each with connections of its own.
+
+use std::net::SocketAddr;
+
+use axum::Router;
+use kube::Client;
+use liqo_auth_kube::Handle;
+
+use super::{
+    connections::{Certificate, CertificateFiles, Connections, Listener, listen},
+    metrics::{self, Token},
+    probes, webhook,
+};
+use crate::{
+    arguments::{ListenOptions, WebhookOptions},
+    failure::Result,
+};
+
+/// What to listen at. The files that it needs have been read.
+pub(super) struct Listeners {
+    probes: SocketAddr,
+    metrics: Option<(SocketAddr, Option<Token>)>,
+    webhook: Option<(SocketAddr, Certificate)>,
+    client: Client,
+}
+
+impl Listeners {
+    /// The client is for what the webhook asks.
+    pub(super) fn new(arguments: &ListenOptions, client: Client) -> Result<Self> {
+        let token = arguments.metrics_token_file.clone();
+        let token = token.map(Token::in_file).transpose()?;
+        Ok(Self {
+            probes: arguments.probes,
+            metrics: arguments.metrics.map(|address| (address, token)),
+            webhook: of_webhook(&arguments.webhook)?,
+            client,
+        })
+    }
+
+    /// Listens at all of the addresses.
+    pub(super) async fn open(self, handle: Handle) -> Result<Vec<Listener>> {
+        let mut listeners = Vec::new();
+        let (router, connections) = (probes::router(handle.clone()), probes::connections());
+        listeners.push(open("the probes", self.probes, router, connections, None).await?);
+        if let Some((address, token)) = self.metrics {
+            let (router, connections) = (metrics::router(handle, token), metrics::connections());
+            listeners.push(open("the metrics", address, router, connections, None).await?);
+        }
+        if let Some((address, certificate)) = self.webhook {
+            let router = webhook::router(webhook::OnCluster(self.client));
+            let (connections, certificate) = (webhook::connections(), Some(certificate));
+            listeners.push(open("the webhook", address, router, connections, certificate).await?);
+        }
+        Ok(listeners)
+    }
+}
+
+fn of_webhook(arguments: &WebhookOptions) -> Result<Option<(SocketAddr, Certificate)>> {
+    let (Some(address), Some(chain), Some(key)) = (
+        arguments.webhook,
+        arguments.webhook_tls_cert.clone(),
+        arguments.webhook_tls_key.clone(),
+    ) else {
+        return Ok(None);
+    };
+    let certificate = Certificate::read(CertificateFiles {
+        chain,
+        key,
+        client_ca: arguments.webhook_client_ca.clone(),
+    })?;
+    Ok(Some((address, certificate)))
+}
+
+async fn open(
+    what: &str,
+    address: SocketAddr,
+    router: Router,
+    connections: Connections,
+    certificate: Option<Certificate>,
+) -> Result<Listener> {
+    let socket = listen(address).await?;
+    tracing::info!(address = %socket.local_addr()?, "listens for {what}");
+    Ok(Listener {
+        socket,
+        router,
+        certificate,
+        connections,
+    })
+}

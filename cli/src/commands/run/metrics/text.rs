@@ -1,0 +1,114 @@
+//! The metrics of a running controller, in the text format of OpenMetrics.
+
+use liqo_auth::machine::{Holder, HolderStatus, Side, Stage, Status};
+use liqo_auth_kube::Handle;
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::counter::ConstCounter,
+    registry::Registry,
+};
+
+use super::series::{Gauges, Identity, Series};
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct InStage {
+    side: &'static str,
+    stage: &'static str,
+}
+
+/// The metrics as they are now.
+pub(super) fn text(handle: &Handle) -> Result<String, std::fmt::Error> {
+    let mut registry = Registry::with_prefix("liqo_auth");
+    count(handle, &mut registry);
+    let identities = Gauges::<InStage>::default();
+    let mut series = Series::default();
+    for status in statuses(handle) {
+        let side = side(status.side);
+        for holder in status.holders() {
+            let stage = name(holder.stage);
+            identities.get_or_create(&InStage { side, stage }).inc();
+        }
+        series.add(side, status.peer.as_str(), status.holders().map(identity));
+    }
+    registry.register(
+        "identities",
+        "Identities of control planes and slices, by stage",
+        identities,
+    );
+    series.register(&mut registry);
+    let mut text = String::new();
+    encode(&mut text, &registry)?;
+    Ok(text)
+}
+
+fn count(handle: &Handle, registry: &mut Registry) {
+    let counts = handle.counts();
+    for (name, help, value) in [
+        ("looks", "Looks at one side of a peer", counts.looks),
+        (
+            "effects",
+            "Effects that the API server carried out",
+            counts.effects,
+        ),
+        (
+            "conflicts",
+            "Effects that another writer was faster than",
+            counts.conflicts,
+        ),
+        ("failures", "Looks that failed", counts.failures),
+        (
+            "deliveries",
+            "Messages delivered to peers",
+            counts.deliveries,
+        ),
+        (
+            "failed_deliveries",
+            "Deliveries that failed",
+            counts.failed_deliveries,
+        ),
+        (
+            "events_left_out",
+            "Kubernetes events that were not published, since their peer caused too many",
+            counts.events_left_out,
+        ),
+    ] {
+        registry.register(name, help, ConstCounter::new(value));
+    }
+}
+
+/// How every peer is. A peer whose objects cannot be read is left out: its looks fail.
+fn statuses(handle: &Handle) -> Vec<Status> {
+    let peers = handle.peers();
+    let statuses = peers.iter().filter_map(|peer| handle.status(peer).ok());
+    statuses.flatten().collect()
+}
+
+fn identity(holder: &HolderStatus) -> Identity {
+    Identity {
+        slice: match &holder.holder {
+            Holder::ControlPlane => String::new(),
+            Holder::Slice(name) => name.clone(),
+        },
+        end: holder.valid_until.map(|until| until.unix()),
+        is_refused: holder.refused.is_some(),
+    }
+}
+
+fn side(side: Side) -> &'static str {
+    match side {
+        Side::Provider => "provider",
+        Side::Consumer => "consumer",
+    }
+}
+
+fn name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::InProgress => "in_progress",
+        Stage::Waiting => "at_rest",
+        Stage::Authenticated => "authenticated",
+        Stage::Refused => "refused",
+        Stage::Ending => "ending",
+    }
+}
+
+pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

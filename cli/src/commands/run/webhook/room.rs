@@ -1,0 +1,201 @@
+//! The room for reviews. All of them come from the API server, so the user in the review
+//! counts. Half of the room is for users that are no peer's.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    body::{Body, to_bytes},
+    extract::{Request, State},
+    middleware::Next,
+    response::Response,
+};
+use k8s_openapi::api::authentication::v1::UserInfo;
+use kube::core::admission::AdmissionResponse;
+use serde::Deserialize;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::{no_review, written};
+use crate::{
+    limits::{Rates, Share, Shares},
+    subject,
+};
+
+/// Has a review judged if there is room for it. Otherwise the change is denied: without an
+/// answer, a configuration that ignores failures would let it through.
+pub(super) async fn within(
+    State(room): State<Arc<Room>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    // The connection has read and bounded it.
+    let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let Ok(Review { request: asked }) = serde_json::from_slice(&body) else {
+        return no_review();
+    };
+    let Some(_place) = room.enter(&asked.user_info).await else {
+        let user = asked.user_info.username.as_deref();
+        tracing::debug!(user, "no room for a review");
+        return no_room(asked.uid);
+    };
+    next.run(Request::from_parts(parts, Body::from(body))).await
+}
+
+/// What of a review says whether there is room for it. The rest is read in the room.
+#[derive(Deserialize)]
+struct Review {
+    request: Asked,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked {
+    uid: String,
+    user_info: UserInfo,
+}
+
+fn no_room(uid: String) -> Response {
+    let reason = "too many changes by users of this peer, or of all peers: try again later";
+    let mut denied = AdmissionResponse::invalid(reason);
+    denied.uid = uid;
+    denied.result.code = 429;
+    "TooManyRequests".clone_into(&mut denied.result.reason);
+    written(denied)
+}
+
+pub(super) struct Room {
+    of_peers: Arc<Semaphore>,
+    of_others: Arc<Semaphore>,
+    /// Of the peers' room.
+    shares: Shares<String>,
+    rates: Rates<String>,
+}
+
+/// The place of one review.
+struct Place {
+    _permit: OwnedSemaphorePermit,
+    _share: Option<Share<String>>,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self {
+            of_peers: Arc::new(Semaphore::new(HALF)),
+            of_others: Arc::new(Semaphore::new(HALF)),
+            shares: Shares::of(HALF),
+            rates: Rates::new(BURST, INTERVAL),
+        }
+    }
+}
+
+impl Room {
+    /// A place for a review of this user's request. A peer gets none, if it has too many, or
+    /// all peers have. Others wait for one.
+    async fn enter(&self, user: &UserInfo) -> Option<Place> {
+        let Some(peer) = peer(user) else {
+            let permit = self.of_others.clone().acquire_owned().await.ok()?;
+            return Some(Place {
+                _permit: permit,
+                _share: None,
+            });
+        };
+        if !self.rates.allows(&peer) {
+            return None;
+        }
+        let share = self.shares.take(peer)?;
+        let permit = self.of_peers.clone().try_acquire_owned().ok()?;
+        Some(Place {
+            _permit: permit,
+            _share: Some(share),
+        })
+    }
+}
+
+/// The peer whose user this is, by the subjects of the peers' certificates.
+fn peer(user: &UserInfo) -> Option<String> {
+    let name = user.username.as_deref().unwrap_or_default();
+    let mut groups = user.groups.iter().flatten();
+    groups.find_map(|group| subject::peer(group, name))
+}
+
+const HALF: usize = 16;
+/// Some hundred slices, each with a few changes, are no reason to wait.
+const BURST: u32 = 500;
+const INTERVAL: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use liqo_auth::crypto::Subject;
+
+    use super::*;
+
+    fn user(name: &str, group: &str) -> UserInfo {
+        UserInfo {
+            username: Some(name.to_owned()),
+            groups: Some(vec![group.to_owned(), "system:authenticated".to_owned()]),
+            ..UserInfo::default()
+        }
+    }
+
+    fn of_slice(slice: &str) -> UserInfo {
+        let subject = Subject::resource_slice(slice, &"rome".parse().unwrap());
+        user(subject.common_name(), subject.organization())
+    }
+
+    fn enter(room: &Room, user: &UserInfo) -> Option<Place> {
+        room.enter(user).now_or_never().unwrap()
+    }
+
+    #[test]
+    fn all_users_of_a_peer_count_as_the_peer() {
+        assert_eq!(peer(&user("rome", "liqo.io")).as_deref(), Some("rome"));
+        assert_eq!(peer(&of_slice("pool")).as_deref(), Some("rome"));
+        let peering_user = user("liqo-peer-user-rome-00ff", "liqo.io");
+        assert!(peer(&peering_user).is_some());
+        for (name, group) in [
+            ("kubernetes-admin", "system:masters"),
+            (
+                "system:serviceaccount:liqo:liqo-auth",
+                "system:serviceaccounts",
+            ),
+            // Groups of other systems look like cluster IDs.
+            ("jane", "developers"),
+        ] {
+            assert_eq!(peer(&user(name, group)), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn peers_leave_the_room_of_others_to_them() {
+        let room = Room::default();
+        let mut held = Vec::new();
+        held.extend((0..9).filter_map(|number| enter(&room, &of_slice(&format!("pool{number}")))));
+        assert_eq!(held.len(), 4, "of one peer");
+        assert!(enter(&room, &user("rome", "liqo.io")).is_none());
+        for number in 0..9 {
+            let peer = user(&format!("peer-{number}"), "liqo.io");
+            held.extend((0..4).filter_map(|_| enter(&room, &peer)));
+        }
+        assert_eq!(held.len(), HALF, "of all peers");
+        let admin = user("kubernetes-admin", "system:masters");
+        let admins: Vec<_> = (0..HALF).filter_map(|_| enter(&room, &admin)).collect();
+        assert_eq!(admins.len(), HALF);
+        // One more of them waits, and is not refused.
+        assert!(room.enter(&admin).now_or_never().is_none());
+        drop(held);
+        assert!(enter(&room, &user("rome", "liqo.io")).is_some());
+    }
+
+    #[test]
+    fn a_peer_that_asks_all_the_time_is_refused() {
+        let room = Room::default();
+        let rome = user("rome", "liqo.io");
+        // More than come back meanwhile.
+        let asks = (0..20 * BURST).map(|_| enter(&room, &rome).is_some());
+        assert!(asks.filter(|got| !got).count() > 0);
+        assert!(enter(&room, &user("turin", "liqo.io")).is_some());
+        let admin = user("kubernetes-admin", "system:masters");
+        assert!((0..2 * BURST).all(|_| enter(&room, &admin).is_some()));
+    }
+}

@@ -1,0 +1,91 @@
+//! The addresses where running controllers answer, and clients that use them up.
+
+use std::{
+    net::{SocketAddr, TcpListener, TcpStream},
+    process::Command,
+};
+
+use super::{Cluster, Running, until};
+use crate::tool::Folder;
+
+/// More than an address takes.
+const MANY: usize = 100;
+
+#[test]
+fn silent_clients_hold_up_no_probe() {
+    let folder = Folder::new();
+    let _milan = Cluster::start(&folder, "milan");
+    let metrics = free_address();
+    let options = format!("--kubeconfig milan --provider --metrics {metrics}");
+    let running = Running::start_as(&folder, &options);
+    let silent = |address: SocketAddr| -> Vec<TcpStream> {
+        let connected = (0..MANY).map(|_| TcpStream::connect(address).unwrap());
+        connected.collect()
+    };
+    let of_metrics = silent(metrics);
+    let of_probes = silent(running.address);
+    until("a probe is answered", || running.is_ready());
+    // Another client still reads the metrics.
+    until("the metrics are answered", || {
+        get(metrics, "127.0.0.2", "").contains("liqo_auth_looks_total")
+    });
+    drop((of_metrics, of_probes));
+    running.stop();
+}
+
+#[test]
+fn the_metrics_are_for_the_holders_of_the_token() {
+    let folder = Folder::new();
+    let _milan = Cluster::start(&folder, "milan");
+    folder.write("token", "first\n");
+    let metrics = free_address();
+    let options =
+        format!("--kubeconfig milan --provider --metrics {metrics} --metrics-token-file token");
+    let running = Running::start_as(&folder, &options);
+    let shows = |token: &str| {
+        let header = format!("Authorization: Bearer {token}");
+        get(metrics, "127.0.0.1", &header).contains("liqo_auth_looks_total")
+    };
+    assert!(!get(metrics, "127.0.0.1", "").contains("liqo_auth"));
+    assert!(shows("first") && !shows("second"));
+    folder.write("token", "second\n");
+    assert!(shows("second") && !shows("first"));
+    // The probes' address does not have them.
+    assert!(!get(running.address, "127.0.0.1", "").contains("liqo_auth"));
+    running.stop();
+}
+
+#[test]
+fn files_that_are_wrong_are_refused_at_the_start() {
+    let folder = Folder::new();
+    let _milan = Cluster::start(&folder, "milan");
+    folder.write("empty", "\n");
+    let run = "run --kubeconfig milan --probes 127.0.0.1:0";
+    for file in ["missing", "empty"] {
+        let options = format!("--metrics 127.0.0.1:0 --metrics-token-file {file}");
+        let error = folder.refused(&format!("{run} {options}"), "", 2);
+        assert!(error.contains(file), "{error}");
+    }
+    let error = folder.refused(&format!("{run} --metrics-token-file empty"), "", 2);
+    assert!(error.contains("--metrics <ADDRESS>"), "{error}");
+    crate::tool::make_ca(&folder);
+    let options = "--webhook 127.0.0.1:0 --webhook-tls-cert ca.crt --webhook-tls-key ca.key";
+    let options = format!("{options} --webhook-client-ca empty");
+    let error = folder.refused(&format!("{run} {options}"), "", 2);
+    assert!(error.contains("empty is no CA certificate"), "{error}");
+}
+
+fn free_address() -> SocketAddr {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    free.local_addr().unwrap()
+}
+
+/// The metrics at an address, for a client with an address of its own.
+fn get(address: SocketAddr, from: &str, header: &str) -> String {
+    let output = Command::new("curl")
+        .args(["--silent", "--interface", from, "--header", header])
+        .arg(format!("http://{address}/metrics"))
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
