@@ -84,6 +84,9 @@ impl Store {
         let metadata = object.metadata_mut();
         metadata.uid = uid;
         metadata.resource_version.clear();
+        // These would tell apart two ways to the same content.
+        metadata.generation = 0;
+        metadata.creation_timestamp = None;
         let digest = digest_of(&object);
         object.metadata_mut().resource_version = hex(&digest[..8]);
         self.objects.insert(id, Arc::new(Stored { object, digest }));

@@ -47,12 +47,16 @@ impl Provider {
 
     /// Replaces the present nonce by a new one. On an unmodified consumer, the
     /// Secret `liqo-signed-nonce` must then be deleted. A
-    /// [notice](crate::machine::Notice) says so.
+    /// [notice](crate::machine::Notice) says so. While the peering ends, the step is that of
+    /// [`reconcile`](crate::Machine::reconcile): a nonce would not outlive the end.
     ///
     /// # Errors
     /// As [`look`](Self::look).
     pub fn replace_nonce(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
         self.0.check_peer(view.peer())?;
+        if rights::is_ending(&self.observe(view)?) {
+            return self.reconcile(view, env);
+        }
         self.plan_with(view, env.now, |look, plan| {
             make_nonce(look, WhyNonce::Asked, &env, plan)
         })

@@ -256,6 +256,25 @@ fn an_invitation_after_an_end_survives_what_a_watch_shows_late() {
     }
 }
 
+/// Its offer would look like a new invitation after the end.
+#[test]
+fn no_nonce_is_made_while_a_peering_ends() {
+    let mut exchange = authenticated(&Notary::new(YEAR));
+    let step = exchange.provider.end(&exchange.provider_view()).unwrap();
+    exchange.carry_out(true, step);
+    let step = exchange
+        .provider
+        .replace_nonce(&exchange.provider_view(), exchange.env())
+        .unwrap();
+    assert_eq!(
+        decisions(&step),
+        [Decision::RightsWithdrawn, Decision::Ended]
+    );
+    exchange.carry_out(true, step);
+    exchange.turns_of_provider();
+    assert_eq!(exchange.provider_phase().name(), "Ended");
+}
+
 /// A program that invites uninvited consumers by itself does not invite this one again.
 #[test]
 fn a_record_that_is_kept_outlives_the_last_certificate() {
