@@ -11,7 +11,7 @@ use liqo_auth::{
     Machine, Step, View,
     crypto::CertificateChain,
     machine::Objects,
-    model::{ClusterId, Kind, Object, ObjectRef, Secret, Tenant, Timestamp, names},
+    model::{ClusterId, Kind, Object, ObjectRef, Secret, Tenant, names},
     policy::Policy,
     provider::Phase,
 };

@@ -6,8 +6,7 @@ use liqo_auth::{
     Step,
     machine::Objects,
     model::{
-        ClusterId, Kind, Metadata, Namespace, Object, ObjectRef, Secret, SecretBytes, Tenant,
-        Timestamp, names,
+        ClusterId, Kind, Metadata, Namespace, Object, ObjectRef, Secret, SecretBytes, Tenant, names,
     },
 };
 use proptest::{arbitrary::any, strategy::BoxedStrategy};
@@ -95,8 +94,8 @@ pub fn look(store: &mut Objects, step: impl Fn(&Objects) -> Step) -> bool {
 /// name and can be read.
 pub fn write_manifest(store: &mut Objects, namespace: &str, mut object: Object) {
     let name = object.id().name;
-    if let Some(metadata) = object.metadata_mut().filter(|_| !name.is_empty()) {
-        place(metadata, namespace, &name, false);
+    if object.as_unreadable().is_none() && !name.is_empty() {
+        place(object.metadata_mut(), namespace, &name, false);
         store.insert(object);
     }
 }

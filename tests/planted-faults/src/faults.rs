@@ -158,7 +158,10 @@ pub(crate) fn list(project: &Project, wanted: &Selection) -> Result<Vec<Fault>, 
     if let Some(number) = wanted.at_most {
         // Not more than needed are planted. Some do not compile.
         let listed: Vec<&Fault> = faults.iter().collect();
-        faults = spread(&listed, Some(2 * number)).into_iter().cloned().collect();
+        faults = spread(&listed, Some(2 * number))
+            .into_iter()
+            .cloned()
+            .collect();
     }
     for (fault, number) in faults.iter_mut().zip(1..) {
         fault.number = number;
