@@ -155,11 +155,15 @@ pub(crate) fn run(
         .map_err(|_| "the reader of a test's output panicked")?;
     let printed = printed.transpose()?.unwrap_or_default();
     Ok(match status {
-        None => Ended::TimedOut,
+        // One of the tests may have failed before another one did not end.
+        None if !printed.contains(FAILED) => Ended::TimedOut,
         Some(status) if status.success() => Ended::Passed,
-        Some(_) => Ended::Failed(first_failure(&printed, names)),
+        _ => Ended::Failed(first_failure(&printed, names)),
     })
 }
+
+/// What the program of tests prints of a test that has failed.
+const FAILED: &str = " ... FAILED";
 
 fn first_failure(printed: &str, names: &[&str]) -> String {
     let failed = printed.lines().find_map(|line| {
