@@ -128,10 +128,7 @@ fn replaces_whole_objects(store: &mut dyn Store) -> Checked {
         == (&before.uid, before.creation_timestamp)
         && after.labels.is_empty();
     expect(rule, is_the_same, &after)?;
-    let found = find(store, &id("a"));
-    let value = found.as_ref().and_then(Secret::from_object);
-    let is_new = value.and_then(|secret| secret.get("key")) == Some(b"2");
-    expect(rule, is_new, "the data is not the new one")?;
+    expect(rule, has_value(store, b"2"), "the data is not the new one")?;
     delete(store, rule, &id("a"))
 }
 
@@ -146,10 +143,7 @@ fn merges_patches(store: &mut dyn Store) -> Checked {
     let labels = metadata(store, rule, &id("a"))?.labels;
     let found: Vec<&str> = labels.keys().map(|key| key.as_str()).collect();
     expect(rule, found == ["comes", "stays"], &found)?;
-    let found = find(store, &id("a"));
-    let value = found.as_ref().and_then(Secret::from_object);
-    let is_kept = value.and_then(|secret| secret.get("key")) == Some(b"1");
-    expect(rule, is_kept, "the data is gone")?;
+    expect(rule, has_value(store, b"1"), "the data is gone")?;
     delete(store, rule, &id("a"))
 }
 
@@ -343,6 +337,13 @@ fn metadata(
         rule,
         found: format!("{id} is not there"),
     })
+}
+
+/// Whether the Secret `a` has this value.
+fn has_value(store: &mut dyn Store, value: &[u8]) -> bool {
+    let found = find(store, &id("a"));
+    let secret = found.as_ref().and_then(Secret::from_object);
+    secret.and_then(|secret| secret.get("key")) == Some(value)
 }
 
 /// The version of the Secret `a`.

@@ -92,8 +92,8 @@ pub trait Store {
     /// Carries out one effect.
     ///
     /// # Errors
-    /// [`ApplyError`]; the store is unchanged then. For a store, `Changed` and `Missing` mean
-    /// the same as a conflict.
+    /// [`ApplyError`]; the store is unchanged then. `Exists`, `Missing` and `Changed` are the
+    /// conflicts with other writers.
     fn apply(&mut self, effect: &Effect) -> Result<(), ApplyError>;
 
     /// Puts an object in, past all checks: one that this library cannot read, such as one
