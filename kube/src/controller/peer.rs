@@ -103,7 +103,7 @@ impl Shared {
         reports: &mut Reports,
         outbox: &mut Vec<Message>,
     ) -> Result<Pause, Error> {
-        let mut run = Run::to_rest();
+        let (mut run, mut has_chosen) = (Run::to_rest(), false);
         loop {
             match run.next() {
                 Err(stopped) => return Ok(Pause::Restless(stopped)),
@@ -124,7 +124,9 @@ impl Shared {
                         self.counters.looks.add_one();
                         side.reconcile(&view, self.clock.env()?)?
                     };
-                    if self.chooses_key(peer, &step).await? {
+                    // Once: a key that is still awaited is asked for at the next run.
+                    if !has_chosen && self.chooses_key(peer, &step).await? {
+                        has_chosen = true;
                         continue;
                     }
                     // A notice is reported even if the step removes its cause.
@@ -165,7 +167,7 @@ impl Shared {
     }
 
     async fn execute(&self, peer: &ClusterId, order: &Order) -> Result<Step, Error> {
-        let mut run = Run::of_one_step();
+        let (mut run, mut has_chosen) = (Run::of_one_step(), false);
         loop {
             match run.next() {
                 Err(Stopped::Overtaken(id)) => return Err(Error::Conflict(id)),
@@ -184,10 +186,12 @@ impl Shared {
                         let view = mirror.view(peer).map_err(|_| Error::NotSynchronized)?;
                         (order.call)(&view, self.clock.env()?)?
                     };
-                    if !self.chooses_key(peer, &step).await? {
-                        run.looked(step);
-                        self.publish(peer, run.carried_out()).await;
+                    if !has_chosen && self.chooses_key(peer, &step).await? {
+                        has_chosen = true;
+                        continue;
                     }
+                    run.looked(step);
+                    self.publish(peer, run.carried_out()).await;
                 }
                 Ok(Next::Apply(_)) => self.apply_all(peer, &mut run).await?,
                 Ok(Next::Rest) => return Ok(run.into_step()),
