@@ -151,6 +151,37 @@ fn what_cannot_be_read_is_patched_in_its_metadata_and_deleted() {
 }
 
 #[test]
+fn a_version_is_that_of_the_stored_object() {
+    let id = ObjectRef::new(Kind::Secret, "liqo", "record");
+    let mut store = Store::empty().unwrap();
+    assert_eq!(store.version(&id), Version::default());
+    let mut secret = Secret::default();
+    secret.metadata.name = "record".to_owned();
+    secret.metadata.namespace = "liqo".to_owned();
+    store
+        .apply(&Effect::Create(secret.clone().into()), now())
+        .unwrap();
+    let first = store.version(&id);
+    let stored = store.get::<Secret>("liqo", "record").unwrap();
+    assert_eq!(first.uid, stored.metadata.uid);
+    assert_eq!(first.resource_version, stored.metadata.resource_version);
+
+    // What another change has replaced is not changed.
+    let replace = |value: &str, version: &Version| {
+        let mut secret = secret.clone();
+        secret.data = [("key".to_owned(), value.as_bytes().to_vec().into())].into();
+        Effect::Replace {
+            object: secret.into(),
+            version: version.clone(),
+        }
+    };
+    store.apply(&replace("a", &first), now()).unwrap();
+    assert!(store.apply(&replace("b", &first), now()).is_err());
+    let second = store.version(&id);
+    store.apply(&replace("b", &second), now()).unwrap();
+}
+
+#[test]
 fn what_is_owned_ends_with_its_owners() {
     let mut store = Store::empty().unwrap();
     let object = |name: &str, owners: Value| {
