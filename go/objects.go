@@ -162,7 +162,7 @@ type Step struct {
 	Outbox []Message `json:"outbox"`
 	// Refused is what people should know of.
 	Refused []Refused         `json:"refused"`
-	Notices []json.RawMessage `json:"notices"`
+	Notices []Notice          `json:"notices"`
 	Events  []json.RawMessage `json:"events"`
 	Wait    Wait              `json:"wait"`
 }
@@ -181,28 +181,5 @@ type Wait struct {
 	// WakeAt is a time in RFC 3339, or empty.
 	WakeAt string `json:"wakeAt"`
 	// Awaiting is what the peering waits for.
-	Awaiting []json.RawMessage `json:"awaiting"`
-}
-
-// Status is the state of a peering.
-type Status struct {
-	// Side is provider or consumer.
-	Side         string                `json:"side"`
-	Peer         liqov1beta1.ClusterID `json:"peer"`
-	ControlPlane HolderStatus          `json:"controlPlane"`
-	Slices       []HolderStatus        `json:"slices"`
-	Notices      []json.RawMessage     `json:"notices"`
-}
-
-// HolderStatus is the state of the identity of a control plane, or of a slice.
-type HolderStatus struct {
-	// Slice is empty for the control plane.
-	Slice string `json:"slice"`
-	// Phase in the terms of this side.
-	Phase string `json:"phase"`
-	// Stage is inProgress, atRest, authenticated, refused or ending.
-	Stage      string `json:"stage"`
-	ValidUntil string `json:"validUntil"`
-	RenewedAt  string `json:"renewedAt"`
-	Refused    *Error `json:"refused"`
+	Awaiting []Awaited `json:"awaiting"`
 }

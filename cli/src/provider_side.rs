@@ -203,13 +203,7 @@ pub(crate) fn condition_of(
     view: &View<'_>,
     now: Timestamp,
 ) -> Result<TenantCondition, Error> {
-    let mut notices = provider.look(view, now)?.notices.into_iter();
-    let held = notices.find_map(|notice| match notice {
-        Notice::ConditionHeld { condition } => Some(condition),
-        _ => None,
-    });
-    let said = || tenant_in(view)?.spec.tenant_condition;
-    Ok(held.or_else(said).unwrap_or(TenantCondition::Active))
+    Ok(provider.look(view, now)?.condition.unwrap_or_default())
 }
 
 /// The Tenant of the view's peer. A Tenant of that name in the namespace of another peer is

@@ -264,14 +264,8 @@ func (r *Reconciler) next(ctx context.Context, step *liqoauth.Step) (reconcile.R
 		result.RequeueAfter = max(wake.Sub(r.Now()), time.Second)
 	}
 	for _, awaited := range step.Wait.Awaiting {
-		var form struct {
-			Type string `json:"type"`
-		}
-		if err := json.Unmarshal(awaited, &form); err != nil {
-			return result, fmt.Errorf("liqoauth: awaited: %w", err)
-		}
 		isEarlier := result.RequeueAfter == 0 || r.PendingInterval < result.RequeueAfter
-		if isPending[form.Type] && isEarlier {
+		if isPending[awaited.Type] && isEarlier {
 			result.RequeueAfter = r.PendingInterval
 		}
 	}

@@ -15,7 +15,7 @@ use crate::{
     crypto::Nonce,
     error::Error,
     machine::{Awaited, Notice},
-    model::Resource,
+    model::{Resource, Timestamp},
 };
 
 impl Look<'_> {
@@ -33,10 +33,19 @@ impl Look<'_> {
         notices.extend(slices.iter().filter_map(Slice::renewal_notice));
         let slices = slices.into_iter().map(|slice| slice.status).collect();
         Ok(Status {
+            nonce_until: self.nonce_until(&phase),
             phase,
             slices,
             notices,
         })
+    }
+
+    fn nonce_until(&self, phase: &Phase) -> Option<Timestamp> {
+        match phase {
+            Phase::NeedsSignature(nonce) => nonce.expires(),
+            Phase::AwaitsIdentity(_) => self.stored_nonce()?.expires(),
+            _ => None,
+        }
     }
 
     /// The phase of the control plane. A fault on this side is returned as an error.

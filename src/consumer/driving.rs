@@ -66,6 +66,9 @@ impl Machine for Consumer {
         Ok(machine::Status {
             side: Side::Consumer,
             peer: view.peer().clone(),
+            condition: None,
+            is_condition_held: false,
+            nonce_until: status.nonce_until,
             control_plane: of_control_plane(&status.phase),
             slices: status.slices.into_iter().map(of_slice).collect(),
             notices: status.notices,

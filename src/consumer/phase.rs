@@ -5,7 +5,7 @@ use crate::{
     crypto::Nonce,
     error::Error,
     machine::{Notice, phases},
-    model::Tenant,
+    model::{Tenant, Timestamp},
 };
 
 /// The state of a peering, as [`Consumer::look`](super::Consumer::look) returns it.
@@ -14,6 +14,9 @@ use crate::{
 pub struct Status {
     /// The phase of the control plane's authentication.
     pub phase: Phase,
+    /// When the nonce that is to be signed, or whose answer is awaited, expires. `None` without
+    /// such a nonce, and for a nonce that names no end, as Liqo makes it.
+    pub nonce_until: Option<Timestamp>,
     /// The resource slices that this side requests from the provider, each with its
     /// own phase.
     pub slices: Vec<SliceStatus>,

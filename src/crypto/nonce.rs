@@ -7,7 +7,10 @@ use base64::{
 use sha2::{Digest, Sha256};
 
 use super::{Entropy, StructuredNonce};
-use crate::policy::{Forms, Policy};
+use crate::{
+    model::Timestamp,
+    policy::{Forms, Policy},
+};
 
 /// The text of a nonce, in a form that may be signed. The text is stored exactly as
 /// received, since the consumer signs the text, not the decoded bytes.
@@ -163,6 +166,11 @@ impl Nonce {
     /// bytes. Such a nonce does not name the two clusters.
     pub const fn structured(&self) -> Option<&StructuredNonce> {
         self.structured.as_ref()
+    }
+
+    /// When the nonce expires. `None` if it names no end.
+    pub(crate) fn expires(&self) -> Option<Timestamp> {
+        self.structured().map(StructuredNonce::expires)
     }
 
     /// The SHA-256 of the text.

@@ -17,6 +17,7 @@
 
 pub(crate) mod answering;
 mod applying;
+mod awaited;
 pub mod drive;
 mod driving;
 mod holder;
@@ -30,6 +31,7 @@ mod objects;
 pub(crate) mod plan;
 pub(crate) mod record;
 pub(crate) mod record_bytes;
+mod remedy;
 mod renewal;
 pub mod replication;
 mod request;
@@ -41,17 +43,19 @@ pub(crate) mod view;
 mod watch;
 
 pub use applying::ApplyError;
+pub use awaited::{Awaited, Party};
 pub use driving::Machine;
 pub use holder::Holder;
 pub use message::{Message, MessageBody};
 pub use mirror::{Follower, Mirror, MirrorError, NotYet, peers_of};
 pub use notice::Notice;
 pub use objects::Objects;
+pub use remedy::Remedy;
 
 pub(crate) use renewal::{due_at, expired_at};
 pub use request::{ApiRequest, Method};
 pub(crate) use status::phases;
 pub use status::{HolderStatus, Side, Stage, Status};
-pub use step::{Awaited, Effect, Env, Part, Refused, Step, Version, Wait};
+pub use step::{Effect, Env, Part, Refused, Step, Version, Wait};
 pub use view::{Interest, View};
 pub use watch::{Concerns, Requirement, Watch};

@@ -1,30 +1,48 @@
 //! The state of a peering, in one form for both sides.
 
-use super::{Holder, Notice};
+use serde::Serialize;
+
+use super::{Holder, Notice, json::notices_with_remedies};
 use crate::{
     error::Error,
-    model::{ClusterId, Timestamp},
+    model::{ClusterId, TenantCondition, Timestamp},
 };
 
 /// The state of one peering, as [`Machine::look`](super::Machine::look) returns
 /// it. The `look` of each side returns more.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Status {
     /// The role of this side in the peering.
     pub side: Side,
     /// The other cluster.
     pub peer: ClusterId,
+    /// The condition in force for the peer (rule 6). `None` at a consumer, and at a provider
+    /// without a Tenant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<TenantCondition>,
+    /// Whether the provider's record holds the condition, since the Tenant itself says a milder
+    /// one. Only an administrator of the provider lifts it
+    /// ([`Remedy::LiftCondition`](super::Remedy::LiftCondition)).
+    #[serde(rename = "conditionHeld")]
+    pub is_condition_held: bool,
+    /// When the nonce that is to be signed, or whose answer is awaited, expires. `None` without
+    /// such a nonce, and for a nonce that names no end, as Liqo makes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nonce_until: Option<Timestamp>,
     /// The control plane's identity.
     pub control_plane: HolderStatus,
     /// The identities of the resource slices.
     pub slices: Vec<HolderStatus>,
     /// Facts that a person may want to know.
+    #[serde(serialize_with = "notices_with_remedies")]
     pub notices: Vec<Notice>,
 }
 
 /// The role of a side in a peering.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Side {
     /// This side offers its resources to the peer.
     Provider,
@@ -33,27 +51,33 @@ pub enum Side {
 }
 
 /// The state of one holder's identity.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct HolderStatus {
     /// The control plane, or a slice.
+    #[serde(flatten)]
     pub holder: Holder,
     /// The name of the phase, in the terms of this side.
     pub phase: &'static str,
     /// The stage that the phase belongs to.
     pub stage: Stage,
     /// When the certificate expires; `None` without a certificate.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<Timestamp>,
     /// When the certificate is due for renewal; `None` while it is being renewed,
     /// or if it is not renewed at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub renewal_due_at: Option<Timestamp>,
     /// Why the identity or its renewal is refused. If the provider denied a slice
     /// by a condition, the slice has no error here.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<Error>,
 }
 
 /// The meaning of a phase. Both sides use the same stages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Stage {
     /// This side or one of its backends has to act next.
     InProgress,

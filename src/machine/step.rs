@@ -4,14 +4,10 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{
-    Message, Notice,
-    json::{as_id, as_object},
-    merge_patch,
-};
+use super::{Awaited, Message, Notice, json::awaited_with_remedies, merge_patch};
 use crate::{
     audit::Event,
-    crypto::{Entropy, RequestId},
+    crypto::Entropy,
     error::Error,
     model::{Metadata, Object, ObjectRef, Resource, Timestamp},
 };
@@ -126,64 +122,8 @@ pub struct Wait {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wake_at: Option<Timestamp>,
     /// The call is due earlier if one of these arrives.
+    #[serde(serialize_with = "awaited_with_remedies")]
     pub awaiting: Vec<Awaited>,
-}
-
-/// Something that a peering waits for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(
-    tag = "type",
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase"
-)]
-#[non_exhaustive]
-pub enum Awaited {
-    /// An administrator's invitation of the peer:
-    /// [`Provider::invite`](crate::Provider::invite).
-    Invitation,
-    /// The provider's nonce.
-    Nonce,
-    /// The consumer's Tenant.
-    Tenant,
-    /// The answer to the question whether the name of the peer, or of one of its
-    /// slices, already belongs to a Kubernetes user or group.
-    Names,
-    /// The approval of the approver or of an administrator:
-    /// [`Provider::approve`](crate::Provider::approve).
-    Approval,
-    /// The answer to this request for a credential: the signer's certificate,
-    /// or an AWS user.
-    Credential(#[serde(serialize_with = "as_id")] RequestId),
-    /// The provider's Identity.
-    Identity,
-    /// The provider's decision on this resource slice.
-    SliceDecision(#[serde(serialize_with = "as_object")] ObjectRef),
-    /// A new certificate for this Identity.
-    Renewal(#[serde(serialize_with = "as_object")] ObjectRef),
-    /// The completed deletion of this object.
-    End(#[serde(serialize_with = "as_object")] ObjectRef),
-    /// This cluster's own key.
-    OwnKey,
-    /// The signature with this ID, by a key that answers later.
-    Signature(#[serde(serialize_with = "as_id")] RequestId),
-    /// The object's UID, which the store assigns.
-    Uid(#[serde(serialize_with = "as_object")] ObjectRef),
-    /// The consumer's request in this resource slice.
-    SliceRequest(#[serde(serialize_with = "as_object")] ObjectRef),
-    /// The decision on this slice's resources.
-    Resources(#[serde(serialize_with = "as_object")] ObjectRef),
-    /// The deletion at AWS of an access key that no peer needs any more:
-    /// [`Provider::aws_key_revoked`](crate::Provider::aws_key_revoked). An access
-    /// key does not expire.
-    AwsRevocation {
-        /// The ARN of the user that the key belongs to.
-        user_arn: String,
-        /// The public part of the key.
-        access_key_id: String,
-    },
-    /// The token in this Secret: a service account token, which the cluster
-    /// issues, or another cluster's token, which an administrator stores there.
-    Token(#[serde(serialize_with = "as_object")] ObjectRef),
 }
 
 /// Time and randomness as arguments: the library has no clock and no random source.

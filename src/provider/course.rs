@@ -33,8 +33,10 @@ impl<'a> Look<'a> {
         Ok(Status {
             slices: Slices::of(*self, terms.as_ref()).into_status(),
             phase,
+            condition: self.observed.condition_of_tenant(),
+            is_condition_held: self.observed.is_condition_held(),
             renewal_channel: RenewalChannel::of(self.configuration, self.observed),
-            notices: self.notices().collect(),
+            notices: self.notices().chain(self.held_condition()).collect(),
         })
     }
 
@@ -95,6 +97,14 @@ impl<'a> Look<'a> {
     fn notices(&self) -> impl Iterator<Item = Notice> {
         let of_rights = rights::notices(self.observed).into_iter();
         of_rights.chain(unconfirmed_grants(self))
+    }
+
+    /// The notice that the record holds the condition in force. A step may lift it, so a step
+    /// decides for itself.
+    fn held_condition(&self) -> Option<Notice> {
+        let is_held = self.observed.is_condition_held();
+        let condition = self.observed.condition();
+        is_held.then_some(Notice::ConditionHeld { condition })
     }
 
     /// The phase. A fault of the peer results in the phase `Refused`.

@@ -89,6 +89,12 @@ impl Machine for Provider {
         Ok(machine::Status {
             side: Side::Provider,
             peer: view.peer().clone(),
+            condition: status.condition,
+            is_condition_held: status.is_condition_held,
+            nonce_until: match &status.phase {
+                Phase::AwaitsTenant(nonce) => nonce.expires(),
+                _ => None,
+            },
             control_plane: of_control_plane(&status.phase),
             slices: status.slices.into_iter().map(of_slice).collect(),
             notices: status.notices,

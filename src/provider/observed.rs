@@ -197,10 +197,25 @@ impl<'o> Observed<'o> {
         recorded.max(said).unwrap_or(TenantCondition::Active)
     }
 
+    /// Whether the record holds the condition in force, since the Tenant's own is milder.
+    pub(super) fn is_condition_held(&self) -> bool {
+        let said = self
+            .tenant
+            .map(|tenant| tenant.spec.tenant_condition.unwrap_or_default());
+        let recorded = self.record().map(|record| record.condition);
+        said.zip(recorded)
+            .is_some_and(|(said, recorded)| said < recorded)
+    }
+
+    /// The condition in force, if the Tenant exists.
+    pub(super) fn condition_of_tenant(&self) -> Option<TenantCondition> {
+        self.tenant_metadata().map(|_| self.condition())
+    }
+
     /// Whether the peer is drained: its Tenant exists, and the condition in force is
     /// `Drained`.
     pub(super) fn is_drained(&self) -> bool {
-        self.tenant_metadata().is_some() && self.condition() == TenantCondition::Drained
+        self.condition_of_tenant() == Some(TenantCondition::Drained)
     }
 
     /// Whether the peer has bindings of Liqo or of this library.

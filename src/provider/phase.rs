@@ -5,7 +5,7 @@ use crate::{
     crypto::Nonce,
     error::Error,
     machine::{Notice, phases},
-    model::{ObjectRef, Timestamp},
+    model::{ObjectRef, TenantCondition, Timestamp},
     verify::VerifiedTenant,
 };
 
@@ -15,6 +15,10 @@ use crate::{
 pub struct Status {
     /// The phase of the control plane's authentication.
     pub phase: Phase,
+    /// The condition in force for the peer (rule 6). `None` without a Tenant.
+    pub condition: Option<TenantCondition>,
+    /// Whether the record holds the condition, since the Tenant's own is milder.
+    pub is_condition_held: bool,
     /// The status of each resource slice of the peer.
     pub slices: Vec<SliceStatus>,
     /// How a renewed certificate reaches the peer.

@@ -46,6 +46,5 @@ mod failure;
 pub mod functions;
 mod json;
 pub mod machine;
-mod status;
 
 pub use answer::answer;

@@ -31,7 +31,6 @@ use crate::{
     desk::{Answered, Desk, DeskKey, DeskKeys},
     failure::Failure,
     json::{Raw, written},
-    status::status,
 };
 
 /// A call of a provider.
@@ -299,7 +298,7 @@ fn answer(step: &Step, desk: &Desk) -> Result<Vec<u8>, Failure> {
 
 fn look(machine: &dyn Machine, view: &View<'_>, now: Timestamp) -> Result<Vec<u8>, Failure> {
     let found: Result<_, Error> = machine.look(view, now);
-    Ok(written(&json!({ "status": status(&found?) })))
+    Ok(written(&json!({ "status": found? })))
 }
 
 fn watches(machine: &dyn Machine) -> Vec<u8> {

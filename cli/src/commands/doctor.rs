@@ -1,6 +1,7 @@
 //! `doctor`: looks for what keeps a cluster from working, and says how to mend it.
 
 mod files;
+mod peerings;
 
 use liqo_auth::{
     crypto::{Algorithm, SigningKey},
@@ -43,6 +44,7 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
             loaded?;
             findings.extend(of_key(context, &mut home)?);
             findings.extend(of_shared_key(&home)?);
+            findings.extend(peerings::all(context, &mut home, now)?);
         }
     }
     findings.extend(of_objects(&home));

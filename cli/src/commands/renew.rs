@@ -165,7 +165,7 @@ fn tell(
         for refused in &peering.refused {
             context
                 .printer
-                .warning(&format!("{}: {refused}", peering.peer));
+                .warning(&format!("{}: {}", peering.peer, refused.text));
         }
     }
     Ok(())

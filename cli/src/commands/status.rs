@@ -191,7 +191,7 @@ impl Seen {
         }
         for peering in &self.peerings {
             for refused in &peering.refused {
-                printer.warning(&format!("{}: {refused}", peering.peer));
+                printer.warning(&format!("{}: {}", peering.peer, refused.text));
             }
         }
         Ok(())
@@ -222,11 +222,12 @@ fn table_of_peers(peerings: &[Peering], now: Timestamp, is_wide: bool) -> Table 
             peering.peer.clone(),
             role(peering),
             peering.phase.to_owned(),
-            dash(peering.condition.clone().unwrap_or_default()),
+            condition(peering),
             left(certificate, now),
             renewed(certificate, now),
         ]);
-        table.add_parts(&joined(&peering.waits_for));
+        let waits = peering.waits_for.iter().map(|waits| waits.text.as_str());
+        table.add_parts(&joined(&waits.collect::<Vec<_>>()));
         if is_wide {
             let of = |text: fn(&Certificate) -> &str| certificate.map_or("-", text).to_owned();
             table.add_cells([
@@ -272,8 +273,8 @@ fn table_of_slices(peerings: &[Peering], now: Timestamp) -> Table {
 fn table_of_versions(peerings: &[Peering]) -> Table {
     let mut table = Table::new(["PEER", "IS", "MAY RUN"]);
     for peering in peerings {
-        if let Some(version) = &peering.version {
-            table.row([peering.peer.clone(), role(peering), version.clone()]);
+        if let Some(version) = &peering.peer_version {
+            table.row([peering.peer.clone(), role(peering), version.to_string()]);
         }
     }
     table
@@ -287,6 +288,15 @@ fn table_of_legacy(peerings: &[LegacyPeering]) -> Table {
         table.row([peer.clone(), (*role).to_owned(), state.clone()]);
     }
     table
+}
+
+/// The condition in force. It may outlive what the Tenant says.
+fn condition(peering: &Peering) -> String {
+    match (peering.condition, peering.condition_held) {
+        (None, _) => "-".to_owned(),
+        (Some(condition), false) => format!("{condition:?}"),
+        (Some(condition), true) => format!("{condition:?} (held)"),
+    }
 }
 
 /// The role of the peer.
@@ -318,12 +328,12 @@ pub(super) fn renewed(certificate: Option<&Certificate>, now: Timestamp) -> Stri
 }
 
 /// The parts of a list, with semicolons between them.
-fn joined(list: &[String]) -> Vec<String> {
+fn joined(list: &[&str]) -> Vec<String> {
     let Some((last, before)) = list.split_last() else {
         return vec!["-".to_owned()];
     };
     let before = before.iter().map(|one| format!("{one};"));
-    before.chain([last.clone()]).collect()
+    before.chain([(*last).to_owned()]).collect()
 }
 
 fn dash(text: String) -> String {

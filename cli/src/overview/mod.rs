@@ -7,8 +7,11 @@ mod waiting;
 use std::collections::BTreeSet;
 
 use liqo_auth::{
+    assurance::peer_version::Evidence,
     machine::peers_of,
-    model::{ClusterId, Identity, ResourceSlice, Secret, Tenant, Timestamp, names},
+    model::{
+        ClusterId, Identity, ResourceSlice, Secret, Tenant, TenantCondition, Timestamp, names,
+    },
 };
 use serde::Serialize;
 
@@ -17,6 +20,7 @@ use crate::{
     failure::{Code, Failure, Result},
     home::Home,
 };
+pub(crate) use waiting::{Refusal, Waits};
 
 /// One peering, from this home's side.
 #[derive(Debug, Serialize)]
@@ -26,21 +30,27 @@ pub(crate) struct Peering {
     /// The role of the peer.
     pub(crate) role: Role,
     pub(crate) phase: &'static str,
-    /// The Tenant's condition, on the provider.
+    /// The condition in force, on the provider.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) condition: Option<String>,
-    /// The versions that the peer may run, according to its objects.
-    #[serde(rename = "peerVersion", skip_serializing_if = "Option::is_none")]
-    pub(crate) version: Option<String>,
+    pub(crate) condition: Option<TenantCondition>,
+    /// Whether the record holds the condition, and not the Tenant.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) condition_held: bool,
+    /// When the nonce that is awaited or to be signed ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) nonce_until: Option<Timestamp>,
+    /// The software that the peer may run, according to its objects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) peer_version: Option<Evidence>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) certificate: Option<Certificate>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) slices: Vec<Slice>,
     /// What this peering waits for, and from whom.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) waits_for: Vec<String>,
+    pub(crate) waits_for: Vec<Waits>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) refused: Vec<String>,
+    pub(crate) refused: Vec<Refusal>,
     /// Whether the peer's versions of Liqo read Ed25519 keys only.
     #[serde(skip)]
     pub(crate) reads_only_ed25519: bool,
@@ -166,15 +176,28 @@ impl Peering {
             role,
             phase: "Unknown",
             condition: None,
-            version: None,
+            condition_held: false,
+            nonce_until: None,
+            peer_version: None,
             certificate: None,
             slices: Vec::new(),
             waits_for: Vec::new(),
-            refused: vec![failure.to_string()],
+            refused: vec![Refusal {
+                refused: None,
+                text: failure.to_string(),
+            }],
             reads_only_ed25519: false,
             failure: Some(failure),
         }
     }
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The failure for the peerings that could not be judged. `done` says what became of the

@@ -28,7 +28,6 @@ pub(super) fn with_consumer(
     peer: &ClusterId,
 ) -> Result<Peering> {
     let side = ProviderSide::new(home, peer, &context.policy, context.clock)?;
-    let condition = side.condition()?;
     let tenant = tenant_in(&side.view());
     let given = |holder: &Holder| match holder {
         Holder::ControlPlane => tenant?.status.auth_params.as_ref(),
@@ -36,9 +35,8 @@ pub(super) fn with_consumer(
     };
     let evidence = peer_version::of_consumer(&side.view()).ok();
     Ok(Peering {
-        condition: tenant.map(|_| format!("{condition:?}")),
         reads_only_ed25519: reads_only_ed25519(evidence.as_ref()),
-        version: evidence.map(|evidence| evidence.to_string()),
+        peer_version: evidence.filter(|evidence| !evidence.observations.is_empty()),
         ..peering(&side, Role::Consumer, &given)?
     })
 }
@@ -64,7 +62,7 @@ pub(super) fn with_provider(
     let evidence = peer_version::of_provider(&side.view()).ok();
     Ok(Peering {
         reads_only_ed25519: reads_only_ed25519(evidence.as_ref()),
-        version: evidence.map(|evidence| evidence.to_string()),
+        peer_version: evidence.filter(|evidence| !evidence.observations.is_empty()),
         ..peering(&side, Role::Provider, &given)?
     })
 }
@@ -100,12 +98,14 @@ fn peering<'h, M: Machine>(
         peer: peer.to_string(),
         role,
         phase: status.control_plane.phase,
-        condition: None,
-        version: None,
+        condition: status.condition,
+        condition_held: status.is_condition_held,
+        nonce_until: status.nonce_until,
+        peer_version: None,
         certificate: certificate(&status.control_plane),
         slices: slices.collect(),
-        waits_for: waiting::waits_for(&step, peer, side.home),
-        refused: waiting::refused(&step),
+        waits_for: waiting::waits_for(&step, &status.notices, peer, role, side.home),
+        refused: waiting::refusals(&step),
         reads_only_ed25519: false,
         failure: None,
     })

@@ -20,6 +20,8 @@ mod version;
 
 use core::fmt;
 
+use serde::Serialize;
+
 pub use version::{LiqoVersion, PeerSoftware, VersionRange};
 use version::{V0_2, V0_3, V0_11, V1_0, V1_0_2, V1_2};
 
@@ -36,7 +38,7 @@ use crate::{
 };
 
 /// A fact in the objects that shows which software the peer runs.
-#[derive(Debug, Clone, PartialEq, Eq, derive_more::Display)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, derive_more::Display)]
 #[display("{object}, {field}: {found}: {shows}")]
 pub struct Observation {
     /// The object.
@@ -78,7 +80,7 @@ pub struct Observation {
 /// assert_eq!(evidence.can(Ability::RenewByChannel), None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Evidence {
     /// The observations.

@@ -2,24 +2,29 @@
 
 use core::fmt;
 
+use serde::{Serialize, Serializer};
+
 /// A version of Liqo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 #[display("{_0}.{_1}.{_2}")]
 pub struct LiqoVersion(pub u16, pub u16, pub u16);
 
 /// A range of versions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct VersionRange {
     /// The first version of the range.
     pub from: LiqoVersion,
     /// The first version after the range. None if the range has no end.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<LiqoVersion>,
 }
 
 /// The software that a peer may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PeerSoftware {
     /// The versions of Liqo that the peer may run. None if it does not run Liqo.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub liqo: Option<VersionRange>,
     /// Whether the peer may run this library.
     pub this_library: bool,
@@ -37,6 +42,13 @@ impl PeerSoftware {
             liqo: Some(VersionRange { from, before }),
             this_library: true,
         }
+    }
+}
+
+/// The text, such as `1.0.2`.
+impl Serialize for LiqoVersion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -21,10 +21,13 @@
 //! | [`Message`] | `from`, `to`, `type`: `nonce` with `nonce`, `tenant` with `tenant`, `identity` with `identity` |
 //! | [`Refused`](super::Refused) | `object`, `error` |
 //! | [`Wait`](super::Wait) | `wakeAt`, `awaiting` |
+//! | [`Status`](super::Status) | `side` (`provider` or `consumer`), `peer`, `condition`, `conditionHeld`, `nonceUntil`, `controlPlane`, `slices`, `notices` |
+//! | [`HolderStatus`](super::HolderStatus) | `type` (`controlPlane` or `slice` with `slice`), `phase`, `stage` (`inProgress`, `waiting`, `authenticated`, `refused` or `ending`), `validUntil`, `renewalDueAt`, `refused` |
 //! | [`Error`](crate::error::Error) | `code`, `fault` (the family, such as `PeerMisbehaved`), `rule` (its number), `object`, `field`, `message`, `advice`, `disposition` (`retry`, `waitForChange` or `giveUp`) |
 //! | [`Event`](crate::audit::Event) | `peer`, `decision` (its name, such as `HandshakeVerified`), `object`, `key`, `rule`, and `details` or, for `Refused`, `error` |
 //!
-//! The types of a [`Notice`](super::Notice):
+//! The types of a [`Notice`](super::Notice). In a `Step` and in a `Status`, each has the
+//! `remedy`, if there is one:
 //!
 //! | `type` | fields |
 //! |---|---|
@@ -37,7 +40,9 @@
 //! | `signaturesWait` | `until` |
 //! | `grantUnconfirmed` | `slice`, `resources` |
 //!
-//! The types of an [`Awaited`](super::Awaited):
+//! The types of an [`Awaited`](super::Awaited). In a `Wait`, each has `from` (the
+//! [`Party`](super::Party): `peer`, `administrator`, `backend` or `store`) and the `remedy`, if
+//! there is one:
 //!
 //! | `type` | fields |
 //! |---|---|
@@ -45,6 +50,19 @@
 //! | `credential`, `signature` | `id` |
 //! | `sliceDecision`, `renewal`, `end`, `uid`, `sliceRequest`, `resources`, `token` | `object` |
 //! | `awsRevocation` | `userArn`, `accessKeyId` |
+//!
+//! The codes of a [`Remedy`](super::Remedy):
+//!
+//! | `code` | fields |
+//! |---|---|
+//! | `invite`, `approve`, `carryIdentity` | |
+//! | `answerRequest` | `id` |
+//! | `deleteAccessKey` | `userArn`, `accessKeyId` |
+//! | `decideResources` | `slice` |
+//! | `confirmGrant` | `slice`, `resources` |
+//! | `liftCondition` | `condition` |
+//! | `createClusterRole` | `labelValue` |
+//! | `compareFingerprint` | `fingerprint` |
 //!
 //! # Questions and answers
 //!
@@ -79,10 +97,12 @@
 
 mod event;
 mod message;
+mod remedies;
 mod step;
 mod wiped;
 
 pub use message::MessageError;
+pub(super) use remedies::{awaited_with_remedies, notices_with_remedies};
 pub(crate) use wiped::written;
 
 use core::fmt::Display;

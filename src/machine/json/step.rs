@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{message::MessageForm, written};
+use super::{message::MessageForm, notices_with_remedies, written};
 use crate::{
     audit::Event,
     machine::{Effect, Notice, Part, Refused, Step, Version, Wait},
@@ -38,6 +38,7 @@ struct StepForm<'a> {
     effects: Vec<EffectForm<'a>>,
     outbox: Vec<MessageForm<'a>>,
     refused: &'a [Refused],
+    #[serde(serialize_with = "notices_with_remedies")]
     notices: &'a [Notice],
     events: &'a [Event],
     wait: &'a Wait,

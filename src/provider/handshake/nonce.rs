@@ -44,7 +44,7 @@ impl Look<'_> {
     /// Sends the nonce again, and waits for the Tenant until the nonce expires.
     pub(crate) fn await_tenant(&self, nonce: &Nonce, plan: &mut Plan<'_>) {
         self.send(nonce.clone(), plan);
-        plan.wake_by(nonce.structured().map(|nonce| nonce.expires()));
+        plan.wake_by(nonce.expires());
         plan.await_for(Awaited::Tenant);
     }
 }

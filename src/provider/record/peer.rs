@@ -251,7 +251,7 @@ impl NonceMark {
     fn of(nonce: &Nonce) -> Self {
         Self {
             digest: Bytes::from(nonce.bytes_digest().as_slice()),
-            until: nonce.structured().map(|nonce| nonce.expires().unix()),
+            until: nonce.expires().map(Timestamp::unix),
         }
     }
 }

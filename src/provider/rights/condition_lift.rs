@@ -80,7 +80,7 @@ pub(crate) fn apply_lift(look: &Look<'_>, plan: &mut Plan<'_>) {
         return;
     }
     let said = said_by(tenant);
-    let is_held = said < record.condition;
+    let is_held = look.observed.is_condition_held();
     let annotations = &tenant.metadata.annotations;
     let given = annotations.get(names::LIFT_CONDITION_ANNOTATION);
     let token = given.and_then(|given| {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use liqo_auth::{
     audit::Decision,
     error::{Fault, Precondition},
-    machine::{Effect, Notice},
+    machine::Effect,
     model::{
         Kind, Object, ObjectRef, ResourceSlice, ResourceSliceConditionStatus as Said,
         ResourceSliceConditionType as About, TenantCondition, names,
@@ -17,7 +17,7 @@ use liqo_auth::{
 use crate::clusters::pool::{NAMESPACE, Pool, consumer, replica, resources};
 
 const ACCEPTED: [Option<Said>; 2] = [Some(Said::Accepted), Some(Said::Accepted)];
-const RECORD: &str = "liqo-auth-provider-cl-consumer";
+pub(super) const RECORD: &str = "liqo-auth-provider-cl-consumer";
 
 #[test]
 fn cordoning_annotates_existing_slices_and_denies_new_ones() {
@@ -217,93 +217,6 @@ fn a_crash_while_draining_or_cordoning_loses_nothing() {
 }
 
 #[test]
-fn a_tenant_that_is_applied_again_lifts_no_condition() {
-    let mut pool = Pool::new();
-    pool.bring(replica("mypool")).settle();
-    pool.write_condition(TenantCondition::Cordoned).settle();
-    let token = token(&pool);
-    for forged in [
-        "",
-        "x",
-        "Active",
-        token.strip_prefix(|_: char| true).unwrap(),
-        &format!("{token}A"),
-        &"A".repeat(22),
-        &"A".repeat(10_000),
-        &liqo_token_of(TenantCondition::Drained),
-    ] {
-        pool.edit_tenant(|tenant| {
-            let annotations = &mut tenant.metadata.annotations;
-            annotations.insert(names::LIFT_CONDITION_ANNOTATION.into(), forged.into());
-        });
-        pool.write_condition(TenantCondition::Active).settle();
-        assert_eq!(is_held(&pool), Some(TenantCondition::Cordoned), "{forged}");
-        assert!(is_marked(&pool, "mypool"));
-        let annotations = &pool.tenant().metadata.annotations;
-        assert_eq!(annotations.get(names::LIFT_CONDITION_ANNOTATION), None);
-    }
-    let condition = TenantCondition::Cordoned;
-    assert!(
-        pool.reconcile()
-            .notices
-            .contains(&Notice::ConditionHeld { condition })
-    );
-}
-
-#[test]
-fn a_patch_of_the_tenant_lifts_a_condition_with_the_token_on_record() {
-    let mut pool = Pool::new();
-    pool.bring(replica("mypool")).settle();
-    pool.write_condition(TenantCondition::Drained).settle();
-    let first = token_in(&pool, "liftConditionToCordoned");
-
-    // The condition and the token are written one after the other, in either
-    // order.
-    let give = |pool: &mut Pool, token: &str| {
-        let token = token.to_owned();
-        pool.edit_tenant(|tenant| {
-            let annotations = &mut tenant.metadata.annotations;
-            annotations.insert(names::LIFT_CONDITION_ANNOTATION.into(), token);
-        });
-    };
-    give(&mut pool, &first);
-    pool.settle();
-    assert_eq!(is_held(&pool), Some(TenantCondition::Drained));
-    pool.write_condition(TenantCondition::Cordoned).settle();
-    assert_eq!(is_held(&pool), Some(TenantCondition::Cordoned));
-    let annotations = &pool.tenant().metadata.annotations;
-    assert_eq!(annotations.get(names::LIFT_CONDITION_ANNOTATION), None);
-    assert_eq!(bindings(&pool), 2);
-
-    pool.write_condition(TenantCondition::Active).settle();
-    let second = token(&pool);
-    give(&mut pool, &second);
-    pool.settle();
-    assert_eq!(is_held(&pool), None);
-    assert!(
-        pool.secret("liqo", RECORD)
-            .unwrap()
-            .get("liftCondition")
-            .is_none()
-    );
-
-    // A used token cannot be used again.
-    for (condition, token) in [
-        (TenantCondition::Drained, first),
-        (TenantCondition::Cordoned, second),
-    ] {
-        pool.write_condition(condition).settle();
-        give(&mut pool, &token);
-        pool.write_condition(TenantCondition::Active).settle();
-        assert_eq!(is_held(&pool), Some(condition));
-        pool.administer(|provider, objects, _| {
-            provider.set_condition(&objects.view(&consumer()), TenantCondition::Active)
-        });
-        pool.settle();
-    }
-}
-
-#[test]
 fn the_administrator_can_change_each_condition_to_each_other_one() {
     use TenantCondition::{Active, Cordoned, Drained};
     for from in [Active, Cordoned, Drained] {
@@ -492,31 +405,14 @@ fn a_single_slice_stays_cordoned_until_the_administrator_lifts_it() {
     assert_eq!(pool.records(), Vec::<String>::new());
 }
 
-/// The token to `Active` in the record's Secret.
-fn token(pool: &Pool) -> String {
-    token_in(pool, "liftCondition")
-}
-
-fn token_in(pool: &Pool, field: &str) -> String {
-    let record = pool.secret("liqo", RECORD).unwrap();
-    String::from_utf8(record.get(field).unwrap().to_vec()).unwrap()
-}
-
-/// The token of another provider's record.
-fn liqo_token_of(condition: TenantCondition) -> String {
-    let mut pool = Pool::new();
-    pool.write_condition(condition).settle();
-    token(&pool)
-}
-
 /// The condition on record, or `None` if it is Active.
-fn is_held(pool: &Pool) -> Option<TenantCondition> {
+pub(super) fn is_held(pool: &Pool) -> Option<TenantCondition> {
     let record = pool.secret("liqo", RECORD).unwrap();
     let text: serde_json::Value = serde_json::from_slice(record.get("record").unwrap()).unwrap();
     serde_json::from_value(text["condition"].clone()).ok()
 }
 
-fn is_marked(pool: &Pool, slice: &str) -> bool {
+pub(super) fn is_marked(pool: &Pool, slice: &str) -> bool {
     pool.slice(slice).is_some_and(|slice| {
         let annotations = &slice.metadata.annotations;
         annotations
@@ -526,7 +422,7 @@ fn is_marked(pool: &Pool, slice: &str) -> bool {
     })
 }
 
-fn bindings(pool: &Pool) -> usize {
+pub(super) fn bindings(pool: &Pool) -> usize {
     pool.at_provider
         .iter()
         .filter(|object| {

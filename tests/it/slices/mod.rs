@@ -4,5 +4,6 @@ mod answers;
 mod certificates;
 mod conditions;
 mod hostile;
+mod lift_tokens;
 mod policies;
 mod records;

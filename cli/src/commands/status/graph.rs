@@ -1,5 +1,7 @@
 //! Pictures of peerings, in the languages of Graphviz and Mermaid.
 
+use liqo_auth::model::TenantCondition;
+
 use crate::{
     arguments::Picture,
     home::Home,
@@ -19,9 +21,9 @@ pub(super) fn of_peerings(home: &Home, peerings: &[Peering], picture: Picture) -
             1 => ", 1 slice".to_owned(),
             number => format!(", {number} slices"),
         };
-        let condition = match peering.condition.as_deref() {
-            None | Some("Active") => String::new(),
-            Some(condition) => format!(", {condition}"),
+        let condition = match peering.condition {
+            None | Some(TenantCondition::Active) => String::new(),
+            Some(condition) => format!(", {condition:?}"),
         };
         (ends, format!("{}{condition}{slices}", peering.phase))
     });

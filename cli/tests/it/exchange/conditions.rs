@@ -137,6 +137,47 @@ fn the_consumers_file_lifts_no_condition() {
     assert!(error.contains("cl-consumer"), "{error}");
 }
 
+/// As `liqoctl cordon` and `liqoctl uncordon` do, which know no record.
+#[test]
+fn a_condition_that_only_the_tenant_lifts_is_said_until_it_is_lifted() {
+    let folder = with_slice();
+    let path = "cl-provider/manifests/liqo-tenant-cl-consumer/tenant.cl-consumer.yaml";
+    let tenant = folder.read(path);
+    let cordoned = tenant.replace("tenantCondition: Active", "tenantCondition: Cordoned");
+    assert_ne!(cordoned, tenant);
+    for text in [&cordoned, &tenant] {
+        folder.write(path, text);
+        folder.ok("renew --home cl-provider");
+    }
+    let status = folder.ok("status --home cl-provider");
+    assert!(
+        status.contains("Cordoned (held)")
+            && status.contains("`uncordon tenant cl-consumer` lifts Cordoned"),
+        "{status}"
+    );
+    let json = folder.ok("status --home cl-provider -o json");
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let peering = &value["peerings"][0];
+    assert_eq!(peering["condition"], "Cordoned");
+    assert_eq!(peering["conditionHeld"], true);
+    let waits = &peering["waitsFor"][0];
+    assert_eq!(waits["from"], "administrator");
+    assert_eq!(
+        waits["remedy"],
+        serde_json::json!({ "code": "liftCondition", "condition": "Cordoned" })
+    );
+
+    assert_eq!(
+        folder.ok(UNCORDON),
+        " INFO  Tenant \"cl-consumer\" uncordoned\n"
+    );
+    let status = folder.ok("status --home cl-provider");
+    assert!(
+        status.contains("Active") && !status.contains("held"),
+        "{status}"
+    );
+}
+
 #[test]
 fn nobody_elses_tenant_is_changed() {
     let folder = with_slice();

@@ -25,6 +25,16 @@ fn a_home_at_a_glance() {
         status.contains("cl-consumer   consumer   AwaitsTenant   -           -             -         cl-consumer: its Tenant\n"),
         "{status}"
     );
+    let json = folder.ok(&format!("status --home cl-provider -o json {NOW}"));
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let peering = &value["peerings"][0];
+    assert_eq!(peering["nonceUntil"], "2026-11-21T13:00:00Z");
+    assert_eq!(
+        peering["waitsFor"],
+        serde_json::json!([{
+            "type": "tenant", "from": "peer", "text": "cl-consumer: its Tenant",
+        }])
+    );
     folder.ok(&format!(
         "authenticate --home cl-consumer --remote-home cl-provider {NOW}"
     ));
@@ -62,10 +72,13 @@ fn a_home_at_a_glance() {
     assert_eq!(peering["role"], "consumer");
     assert_eq!(peering["phase"], "Authenticated");
     assert_eq!(peering["condition"], "Active");
-    assert_eq!(
-        peering["peerVersion"],
-        "Liqo 1.2.0 or later, or this library; the observations contradict each other"
-    );
+    // Where its peering stands, as data.
+    assert_eq!(peering["conditionHeld"], serde_json::Value::Null);
+    assert_eq!(peering["waitsFor"], serde_json::Value::Null);
+    let version = &peering["peerVersion"];
+    assert_eq!(version["peer"]["liqo"]["from"], "1.2.0");
+    assert_eq!(version["peer"]["thisLibrary"], true);
+    assert_eq!(version["contradictory"], true);
     assert_eq!(peering["certificate"]["until"], "2027-11-20T13:00:00Z");
     assert_eq!(peering["certificate"]["due"], "2027-07-21T21:00:00Z");
     assert_eq!(peering["slices"][0]["name"], "mypool");

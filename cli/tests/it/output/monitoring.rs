@@ -161,6 +161,49 @@ fn a_sick_home_has_findings_with_remedies() {
     );
 }
 
+#[test]
+fn what_is_refused_expired_or_held_is_a_finding() {
+    let folder = with_peering();
+    let found = |home: &str, now: &str| {
+        let run = folder.run(&format!("doctor --home {home} --now {now}"));
+        (run.code, run.out)
+    };
+    let (code, out) = found("cl-provider", "2028-01-01T00:00:00Z");
+    assert_eq!(code, 4, "{out}");
+    for part in [
+        "the certificate of cl-consumer ended at ",
+        "renew --home cl-provider signs the next one",
+    ] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    let (code, out) = found("cl-consumer", "2028-01-01T00:00:00Z");
+    assert_eq!(code, 4, "{out}");
+    assert!(
+        out.contains("Wrong           cl-provider: Identity liqo-tenant-cl-provider/controlplane-cl-provider, spec.authParams.signedCRT"),
+        "{out}"
+    );
+    assert!(
+        out.contains("have the provider issue a new certificate"),
+        "{out}"
+    );
+
+    let path = "cl-provider/manifests/liqo-tenant-cl-consumer/tenant.cl-consumer.yaml";
+    let tenant = folder.read(path);
+    folder.ok("cordon tenant cl-consumer --home cl-provider");
+    folder.write(path, &tenant);
+    let run = folder.run("doctor --home cl-provider");
+    assert_eq!(run.code, 4, "{run:?}");
+    assert!(
+        run.out.contains("cl-consumer stays Cordoned")
+            && run
+                .out
+                .contains("`uncordon tenant cl-consumer` lifts Cordoned"),
+        "{run:?}"
+    );
+    folder.ok("uncordon tenant cl-consumer --home cl-provider");
+    folder.ok("doctor --home cl-provider");
+}
+
 /// Other commands fail on such a home, so the doctor has to say why.
 #[test]
 fn a_home_that_lost_a_key_has_findings() {

@@ -10,6 +10,7 @@ use std::{
 };
 
 use liqo_auth::{
+    Machine,
     audit::{Decision, Event},
     crypto::{Entropy, Fingerprint, KeyPair, Nonce, RequestId, SigningKey},
     machine::{Awaited, Effect, Message, Notice, Part, Refused, Step, Version, Wait},
@@ -23,8 +24,8 @@ use self::exchanges::{
     too_early,
 };
 use crate::clusters::{
-    exchange::{id, now},
-    pool::resources as amounts,
+    exchange::{Setup, id, now},
+    pool::{Pool, consumer, replica, resources as amounts},
 };
 
 #[test]
@@ -117,7 +118,14 @@ fn notices_have_their_json_forms() {
         },
         Notice::NewKeyAwaitsNonce,
     ];
-    check("notice", notices.map(|notice| typed(json!(notice))));
+    check(
+        "notice",
+        notices.map(|notice| {
+            let mut step = Step::default();
+            step.notices.push(notice);
+            typed(parsed(step.to_json().expose())["notices"][0].take())
+        }),
+    );
 }
 
 #[test]
@@ -147,7 +155,35 @@ fn awaited_things_have_their_json_forms() {
     ];
     check(
         "awaited",
-        awaited.map(|awaited| typed(with_ones(&json!(awaited), request))),
+        awaited.map(|awaited| {
+            let wait = Wait {
+                wake_at: None,
+                awaiting: vec![awaited],
+            };
+            typed(with_ones(&json!(wait)["awaiting"][0], request))
+        }),
+    );
+}
+
+#[test]
+fn a_status_has_its_json_form() {
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool")).settle();
+    for condition in [TenantCondition::Cordoned, TenantCondition::Active] {
+        pool.write_condition(condition).settle();
+    }
+    let provider: &dyn Machine = &pool.provider;
+    let status = provider.look(&pool.at_provider.view(&consumer()), pool.now);
+    let awaits = Setup::new().exchange();
+    let view = awaits.consumer_view();
+    let consumers: &dyn Machine = &awaits.consumer;
+    let unanswered = consumers.look(&view, awaits.now);
+    check(
+        "status",
+        [
+            ("a provider", json!(status.unwrap())),
+            ("a consumer", json!(unanswered.unwrap())),
+        ],
     );
 }
 

@@ -1,0 +1,104 @@
+//! What keeps a peering from working, from its state.
+
+use liqo_auth::{machine::Remedy, model::Timestamp};
+
+use super::Finding;
+use crate::{
+    context::Context,
+    failure::Result,
+    home::Home,
+    output::program,
+    overview::{self, Certificate, Peering, Role},
+};
+
+/// Peerings that are refused or expired, or that stay as they are until a person acts.
+pub(super) fn all(context: &Context, home: &mut Home, now: Timestamp) -> Result<Vec<Finding>> {
+    let peerings = overview::peerings(context, home)?;
+    let options = home.site().options();
+    Ok(peerings
+        .iter()
+        .flat_map(|peering| of(peering, &options, now))
+        .collect())
+}
+
+fn of(peering: &Peering, options: &str, now: Timestamp) -> Vec<Finding> {
+    let peer = &peering.peer;
+    let mut findings = Vec::new();
+    for refusal in &peering.refused {
+        findings.push(match &refusal.refused {
+            Some(refused) => {
+                Finding::new(format!("{peer}: {}", refused.error), refused.error.advice())
+            }
+            None => Finding::new(
+                format!("{peer}: {}", refusal.text),
+                "Mend what the message names: until then, nothing else is known of this peering.",
+            ),
+        });
+    }
+    // A consumer refuses an expired certificate, which is told above.
+    let own = peering.certificate.iter().map(|own| (String::new(), own));
+    let of_slices = peering.slices.iter().filter_map(|slice| {
+        let certificate = slice.certificate.as_ref()?;
+        Some((format!(" for slice {}", slice.name), certificate))
+    });
+    if peering.refused.is_empty() {
+        let expired = own
+            .chain(of_slices)
+            .filter(|(_, certificate)| certificate.ends < now);
+        findings.extend(expired.map(|(whose, certificate)| {
+            expired_certificate(peering, &whose, certificate, options)
+        }));
+    }
+    findings.extend(peering.waits_for.iter().filter_map(|waits| {
+        let what = ailment(waits.remedy.as_ref()?, peer)?;
+        let remedy = waits.text.strip_prefix("this side: ");
+        Some(Finding::new(what, remedy.unwrap_or(&waits.text)))
+    }));
+    findings
+}
+
+fn expired_certificate(
+    peering: &Peering,
+    whose: &str,
+    certificate: &Certificate,
+    options: &str,
+) -> Finding {
+    let (peer, until, program) = (&peering.peer, &certificate.until, program());
+    match peering.role {
+        Role::Consumer => Finding::new(
+            format!("the certificate of {peer}{whose} ended at {until}"),
+            format!(
+                "{program} renew {options} signs the next one. Then {peer} has to get it: by replication, or by its Identity ({program} generate identity {options} --remote-cluster-id {peer})."
+            ),
+        ),
+        Role::Provider => Finding::new(
+            format!("the certificate from {peer}{whose} ended at {until}"),
+            format!("{program} authenticate {options} --help names the ways to get the next one."),
+        ),
+    }
+}
+
+/// What is wrong with a peering that waits for this remedy. A peering that waits for an
+/// invitation or a decision is new.
+fn ailment(remedy: &Remedy, peer: &str) -> Option<String> {
+    match remedy {
+        Remedy::LiftCondition { condition } => Some(format!(
+            "{peer} stays {condition:?}: this cluster's record holds it, although the Tenant no longer says so"
+        )),
+        Remedy::CreateClusterRole { .. } => Some(format!(
+            "{peer} has a certificate and no rights, for want of a ClusterRole"
+        )),
+        Remedy::CarryIdentity => Some(format!(
+            "the next certificate in the peering with {peer} is due, and nothing carries it"
+        )),
+        Remedy::DeleteAccessKey { access_key_id, .. } => Some(format!(
+            "the access key {access_key_id} of {peer} is still valid at AWS"
+        )),
+        Remedy::Invite
+        | Remedy::Approve
+        | Remedy::AnswerRequest { .. }
+        | Remedy::DecideResources { .. }
+        | Remedy::ConfirmGrant { .. }
+        | Remedy::CompareFingerprint { .. } => None,
+    }
+}

@@ -1,0 +1,137 @@
+//! What a person can do about the state of a peering.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+
+use super::{Awaited, Notice};
+use crate::{
+    crypto::{Fingerprint, RequestId},
+    model::{ObjectRef, Quantity, TenantCondition},
+};
+
+/// What an administrator of this cluster can do.
+///
+/// The name of a variant is the remedy's stable code (`confirmGrant`). A program shows its own
+/// command for each, so a new variant is a breaking change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(
+    tag = "code",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum Remedy {
+    /// Invite the peer: [`Provider::invite`](crate::Provider::invite).
+    Invite,
+    /// Approve the peer's Tenant: [`Provider::approve`](crate::Provider::approve).
+    Approve,
+    /// Answer the signer's question for a credential.
+    AnswerRequest {
+        /// The request. In JSON, it is 64 hexadecimal digits.
+        #[serde(serialize_with = "as_text")]
+        id: RequestId,
+    },
+    /// Delete an access key at AWS, and record that:
+    /// [`Provider::aws_key_revoked`](crate::Provider::aws_key_revoked).
+    DeleteAccessKey {
+        /// The ARN of the user that the key belongs to.
+        user_arn: String,
+        /// The public part of the key.
+        access_key_id: String,
+    },
+    /// Decide on the resources of a slice.
+    DecideResources {
+        /// The slice.
+        slice: ObjectRef,
+    },
+    /// Confirm what Liqo granted to a slice before the peering was taken over:
+    /// [`Provider::confirm_slice`](crate::Provider::confirm_slice).
+    ConfirmGrant {
+        /// The slice.
+        slice: ObjectRef,
+        /// The whole amount of each resource.
+        resources: BTreeMap<String, Quantity>,
+    },
+    /// Lift the condition that the record holds:
+    /// [`Provider::set_condition`](crate::Provider::set_condition).
+    LiftCondition {
+        /// The condition in force.
+        condition: TenantCondition,
+    },
+    /// Make a ClusterRole for the peers.
+    CreateClusterRole {
+        /// The value of its label `app.kubernetes.io/name`.
+        label_value: &'static str,
+    },
+    /// Carry the provider's Identity to the consumer, as in the first exchange.
+    CarryIdentity,
+    /// Compare the fingerprint of the provider's key with its administrator.
+    CompareFingerprint {
+        /// The fingerprint.
+        fingerprint: Fingerprint,
+    },
+}
+
+impl Awaited {
+    /// What an administrator of this cluster can do. `None` if somebody else has to act.
+    pub fn remedy(&self) -> Option<Remedy> {
+        Some(match self {
+            Self::Invitation => Remedy::Invite,
+            Self::Approval => Remedy::Approve,
+            Self::Credential(id) => Remedy::AnswerRequest { id: *id },
+            Self::AwsRevocation {
+                user_arn,
+                access_key_id,
+            } => Remedy::DeleteAccessKey {
+                user_arn: user_arn.clone(),
+                access_key_id: access_key_id.clone(),
+            },
+            Self::Resources(slice) => Remedy::DecideResources {
+                slice: slice.clone(),
+            },
+            Self::Nonce
+            | Self::Tenant
+            | Self::Names
+            | Self::Identity
+            | Self::SliceDecision(_)
+            | Self::Renewal(_)
+            | Self::End(_)
+            | Self::OwnKey
+            | Self::Signature(_)
+            | Self::Uid(_)
+            | Self::SliceRequest(_)
+            | Self::Token(_) => return None,
+        })
+    }
+}
+
+impl Notice {
+    /// What an administrator of this cluster can do. `None` if nothing has to be done here.
+    pub fn remedy(&self) -> Option<Remedy> {
+        Some(match self {
+            Self::NonceAskedAfterEnd => Remedy::Invite,
+            Self::NoClusterRole { label_value } => Remedy::CreateClusterRole { label_value },
+            Self::ConditionHeld { condition } => Remedy::LiftCondition {
+                condition: *condition,
+            },
+            Self::ProviderKeyFirstSeen { fingerprint } => Remedy::CompareFingerprint {
+                fingerprint: *fingerprint,
+            },
+            Self::RenewalNotCarried | Self::CertificateDue { .. } => Remedy::CarryIdentity,
+            Self::GrantUnconfirmed { slice, resources } => Remedy::ConfirmGrant {
+                slice: slice.clone(),
+                resources: resources.clone(),
+            },
+            Self::SignedNonceIsStale
+            | Self::ProviderUnproven
+            | Self::IssuedByAnotherCa
+            | Self::CannotRenew { .. }
+            | Self::SignaturesWait { .. }
+            | Self::NewKeyAwaitsNonce => return None,
+        })
+    }
+}
+
+fn as_text<S: Serializer>(id: &RequestId, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(id)
+}
