@@ -164,7 +164,11 @@ type Step struct {
 	Refused []Refused         `json:"refused"`
 	Notices []Notice          `json:"notices"`
 	Events  []json.RawMessage `json:"events"`
-	Wait    Wait              `json:"wait"`
+	// Absent is the object whose absence the effects follow from, or nil. If the view was
+	// not read at one time, ask the API server whether the object exists before you apply
+	// the effects; if it does, look again.
+	Absent *ObjectReference `json:"absent"`
+	Wait   Wait             `json:"wait"`
 }
 
 // IsSettled reports whether there is nothing to apply.

@@ -164,6 +164,10 @@ pub(crate) fn go_on(
                 }
                 run.looked(next(home)?);
             }
+            Next::Confirm(id) => {
+                let is_absent = home.is_absent(id)?;
+                run.confirmed(is_absent);
+            }
             Next::Apply(effect) => {
                 let applied = match home.try_to_apply(effect, clock.now()?)? {
                     true => Applied::Shown,

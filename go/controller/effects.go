@@ -17,6 +17,12 @@ import (
 // apply applies the effects of a step in their order, up to the first that fails. It
 // reports a conflict if another writer was first.
 func (r *Reconciler) apply(ctx context.Context, step *liqoauth.Step) (conflict bool, err error) {
+	if step.Absent != nil && !step.IsSettled() {
+		// Another program may have made it since it was read.
+		if isThere, err := r.exists(ctx, step.Absent); isThere || err != nil {
+			return isThere, err
+		}
+	}
 	for _, effect := range step.Effects {
 		err := r.applyOne(ctx, effect)
 		// The namespace of a new object may be missing. That is no conflict.
@@ -29,6 +35,23 @@ func (r *Reconciler) apply(ctx context.Context, step *liqoauth.Step) (conflict b
 		}
 	}
 	return false, nil
+}
+
+// exists reports whether the API server has the object.
+func (r *Reconciler) exists(ctx context.Context, id *liqoauth.ObjectReference) (bool, error) {
+	version, ok := r.peers.versions[id.Kind]
+	if !ok {
+		return false, fmt.Errorf("liqoauth: a %s, which no watch names", id.Kind)
+	}
+	found, err := r.read(ctx, liqoauth.Interest{
+		Type: "named", APIVersion: version.String(), Kind: id.Kind, Name: id.Name,
+	})
+	for i := range found {
+		if found[i].GetNamespace() == id.Namespace {
+			return true, err
+		}
+	}
+	return false, err
 }
 
 func (r *Reconciler) applyOne(ctx context.Context, effect liqoauth.Effect) error {

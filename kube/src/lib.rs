@@ -71,7 +71,7 @@ pub use error::Error;
 pub use identity::config_of_identity;
 pub use kube;
 pub use live::{answered, follow, list};
-pub use object::{get, resource};
+pub use object::{find, get, resource};
 pub use offloading::LimitsEnforcement;
 pub use proxy::{client_of, client_within, config_of};
 pub use transport::{Link, RemoteCluster, Transport};

@@ -4,7 +4,7 @@ use std::io;
 
 use kube::{
     Api, Client,
-    api::{ApiResource, DynamicObject},
+    api::{ApiResource, DynamicObject, ListParams},
 };
 use liqo_auth::model::{Kind, Object, ObjectRef};
 use serde_json::Value;
@@ -52,6 +52,19 @@ pub async fn get(client: &Client, id: &ObjectRef) -> Result<Option<Object>, Erro
     let namespace = Some(id.namespace.as_str()).filter(|namespace| !namespace.is_empty());
     let api = api(client, id.kind, namespace);
     let found = succeeds_in_time(format!("get {id}"), api.get_opt(&id.name)).await?;
+    Ok(found.map(|object| read(id.kind, object)))
+}
+
+/// The object with this ID, if it exists, by the right to list objects of its kind.
+///
+/// # Errors
+/// As [`get`].
+pub async fn find(client: &Client, id: &ObjectRef) -> Result<Option<Object>, Error> {
+    let namespace = Some(id.namespace.as_str()).filter(|namespace| !namespace.is_empty());
+    let api = api(client, id.kind, namespace);
+    let named = ListParams::default().fields(&format!("metadata.name={}", id.name));
+    let listed = succeeds_in_time(format!("find {id}"), api.list(&named)).await?;
+    let found = listed.items.into_iter().next();
     Ok(found.map(|object| read(id.kind, object)))
 }
 

@@ -48,6 +48,7 @@ use crate::{
 ///     loop {
 ///         match run.next()? {
 ///             Next::Look { .. } => run.looked(machine.reconcile(&objects.view(peer), env())?),
+///             Next::Confirm(_) => run.confirmed(true),
 ///             Next::Apply(effect) => {
 ///                 objects.apply(effect)?;
 ///                 run.applied(Applied::Shown);

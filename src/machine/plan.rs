@@ -371,6 +371,11 @@ impl<R: Records> Plan<R> {
         }
     }
 
+    /// Notes that the effects follow from the absence of this object.
+    pub(crate) fn follow_from_absence(&mut self, id: Option<ObjectRef>) {
+        self.step.absent = id;
+    }
+
     /// Adds something that the plan waits for, once.
     pub(crate) fn await_for(&mut self, awaited: Awaited) {
         if !self.step.wait.awaiting.contains(&awaited) {

@@ -12,8 +12,8 @@ use crate::{
 
 /// What an administrator of this cluster can do.
 ///
-/// The name of a variant is the remedy's stable code (`confirmGrant`). A program shows its own
-/// command for each, so a new variant is a breaking change.
+/// Each has a stable [`code`](Self::code). A program shows its own command for each, so a new
+/// variant is a breaking change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(
     tag = "code",
@@ -70,6 +70,31 @@ pub enum Remedy {
         /// The fingerprint.
         fingerprint: Fingerprint,
     },
+}
+
+impl Remedy {
+    /// The stable code, as in the JSON form.
+    ///
+    /// # Examples
+    /// ```
+    /// use liqo_auth::machine::Remedy;
+    ///
+    /// assert_eq!(Remedy::CarryIdentity.code(), "carryIdentity");
+    /// ```
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Invite => "invite",
+            Self::Approve => "approve",
+            Self::AnswerRequest { .. } => "answerRequest",
+            Self::DeleteAccessKey { .. } => "deleteAccessKey",
+            Self::DecideResources { .. } => "decideResources",
+            Self::ConfirmGrant { .. } => "confirmGrant",
+            Self::LiftCondition { .. } => "liftCondition",
+            Self::CreateClusterRole { .. } => "createClusterRole",
+            Self::CarryIdentity => "carryIdentity",
+            Self::CompareFingerprint { .. } => "compareFingerprint",
+        }
+    }
 }
 
 impl Awaited {

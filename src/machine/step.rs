@@ -38,6 +38,11 @@ pub struct Step {
     /// The decisions, for the audit log. They are valid only after the effects were
     /// applied.
     pub events: Vec<Event>,
+    /// The object whose absence the effects follow from, although the record says that it was
+    /// there. A caller whose objects come from several watches or lists asks the store whether
+    /// the object is absent before it applies the effects, as a
+    /// [`Run`](super::drive::Run) says.
+    pub absent: Option<ObjectRef>,
     /// When to call again.
     pub wait: Wait,
 }

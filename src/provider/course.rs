@@ -72,6 +72,7 @@ impl<'a> Look<'a> {
         end_proof(self, &mut plan);
         await_revocations(self, &mut plan);
         slices.advance(&mut plan);
+        plan.follow_from_absence(self.observed.lost_tenant());
         self.notify(&mut plan);
         let Some(error) = failed else {
             return Ok(plan.finish());

@@ -197,6 +197,14 @@ impl<'o> Observed<'o> {
         recorded.max(said).unwrap_or(TenantCondition::Active)
     }
 
+    /// The Tenant that is absent, although the peer has rights or a proof on record. It is gone,
+    /// or another program has just made it, and the caller's objects do not show it yet.
+    pub(super) fn lost_tenant(&self) -> Option<ObjectRef> {
+        let has_proof = self.record().is_some_and(|record| record.proof.is_some());
+        let is_lost = self.tenant_metadata().is_none() && (has_proof || self.has_rights());
+        is_lost.then(|| ObjectRef::new(Kind::Tenant, self.namespace_name(), self.peer.as_str()))
+    }
+
     /// Whether the record holds the condition in force, since the Tenant's own is milder.
     pub(super) fn is_condition_held(&self) -> bool {
         let said = self

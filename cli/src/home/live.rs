@@ -17,7 +17,7 @@ use liqo_auth::{
     machine::{Effect, Watch},
     model::{ClusterId, NamespaceName, Object, ObjectRef, names},
 };
-use liqo_auth_kube::{Applied, Cluster, Opened, apply, client_of, get, list};
+use liqo_auth_kube::{Applied, Cluster, Opened, apply, client_of, find, get, list};
 use tokio::runtime::{Builder, Runtime};
 
 pub(crate) use self::provider_access::{PeeringUser, ProviderAccess};
@@ -224,6 +224,12 @@ impl Live {
         self.met.insert(id);
     }
 
+    /// The object, if the API server has it now.
+    pub(super) fn find(&self, id: &ObjectRef) -> Result<Option<Object>> {
+        let found = self.runtime.block_on(find(&self.client, id));
+        found.map_err(failure)
+    }
+
     /// Sends an effect to the API server.
     pub(super) fn apply(&self, effect: &Effect) -> Result<Outcome> {
         let id = effect.id();
@@ -286,6 +292,21 @@ impl Home {
             }
         }
         Ok(())
+    }
+
+    /// Whether an object that the home does not show is absent. A folder shows all objects. The
+    /// lists of a cluster are read one after the other.
+    pub(crate) fn is_absent(&mut self, id: &ObjectRef) -> Result<bool> {
+        let Ground::Cluster(live) = &self.ground else {
+            return Ok(true);
+        };
+        if self.is_trial() {
+            return Ok(true);
+        }
+        let found = live.find(id)?;
+        let is_absent = found.is_none();
+        self.store.replace(id, found);
+        Ok(is_absent)
     }
 
     /// Runs a future with the connection to a cluster.

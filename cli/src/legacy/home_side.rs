@@ -165,7 +165,7 @@ impl HomeSide {
             Ok(step) => {
                 apply(&mut home, &step.effects, self.clock)?;
                 home.save()?;
-                Ok(Received::Taken(step))
+                Ok(Received::Taken(Box::new(step)))
             }
             Err(error) => Ok(Received::Refused(error)),
         }
@@ -233,7 +233,7 @@ impl HomeSide {
 
 /// The result of an answer.
 pub(crate) enum Received {
-    Taken(Step),
+    Taken(Box<Step>),
     /// The answer was refused, and nothing was stored.
     Refused(Error),
 }

@@ -11,7 +11,7 @@ use kube::{
 };
 use liqo_auth::{
     audit::{self, Decision},
-    machine::{Notice, View},
+    machine::{Notice, Remedy, View},
     model::{ClusterId, Kind, Namespace, Resource, names},
 };
 use serde_json::Value;
@@ -117,21 +117,43 @@ fn note_on(decided: &audit::Event) -> String {
     note
 }
 
-/// The text of a notice. If a person has to give a command, the text names it.
+/// The text of a notice. If a person has to give a command, the text names it first, since the
+/// end of a long text is cut off.
 pub(super) fn note(notice: &Notice, peer: &ClusterId) -> String {
-    match notice {
-        Notice::NonceAskedAfterEnd => {
-            format!("{notice} To invite it: liqo-auth create nonce --remote-cluster-id {peer}")
-        }
-        // A long list of amounts is cut off, and the command must not be.
-        Notice::GrantUnconfirmed { slice, .. } => {
-            let name = &slice.name;
-            format!(
-                "To confirm a grant of Liqo: liqo-auth approve resourceslice {name} --remote-cluster-id {peer}. {notice}"
-            )
-        }
-        notice => notice.to_string(),
+    match notice.remedy().and_then(|remedy| command(&remedy, peer)) {
+        Some((purpose, command)) => format!("{purpose}: liqo-auth {command}. {notice}"),
+        None => notice.to_string(),
     }
+}
+
+/// What a command is for, and its arguments. None if a person does something else.
+fn command(remedy: &Remedy, peer: &ClusterId) -> Option<(&'static str, String)> {
+    Some(match remedy {
+        Remedy::Invite => (
+            "To invite the peer",
+            format!("create nonce --remote-cluster-id {peer}"),
+        ),
+        Remedy::Approve => ("To approve the peer", format!("approve tenant {peer}")),
+        Remedy::ConfirmGrant { slice, .. } => (
+            "To confirm a grant of Liqo",
+            format!(
+                "approve resourceslice {} --remote-cluster-id {peer}",
+                slice.name
+            ),
+        ),
+        Remedy::LiftCondition { .. } => {
+            ("To lift the condition", format!("uncordon tenant {peer}"))
+        }
+        Remedy::DeleteAccessKey { access_key_id, .. } => (
+            "To note that the key is deleted at AWS",
+            format!("delete aws-key {access_key_id} --remote-cluster-id {peer}"),
+        ),
+        Remedy::AnswerRequest { .. }
+        | Remedy::DecideResources { .. }
+        | Remedy::CreateClusterRole { .. }
+        | Remedy::CarryIdentity
+        | Remedy::CompareFingerprint { .. } => return None,
+    })
 }
 
 /// The name of the peer's tenant namespace: the name of the Namespace with the two

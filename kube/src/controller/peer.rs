@@ -8,7 +8,7 @@ use liqo_auth::{
         Awaited, Effect, Machine, Message, Step,
         drive::{self, Next, Run, Stopped},
     },
-    model::{ClusterId, ObjectRef, names},
+    model::{ClusterId, Object, ObjectRef, names},
 };
 
 use super::{
@@ -135,6 +135,10 @@ impl Shared {
                     run.looked(step);
                     self.publish(peer, run.carried_out()).await;
                 }
+                Ok(Next::Confirm(id)) => {
+                    let is_absent = self.is_absent(peer, id).await?;
+                    run.confirmed(is_absent);
+                }
                 Ok(Next::Apply(_)) => self.apply_all(peer, &mut run).await?,
                 Ok(Next::Rest) => break,
             }
@@ -192,6 +196,10 @@ impl Shared {
                     }
                     run.looked(step);
                     self.publish(peer, run.carried_out()).await;
+                }
+                Ok(Next::Confirm(id)) => {
+                    let is_absent = self.is_absent(peer, id).await?;
+                    run.confirmed(is_absent);
                 }
                 Ok(Next::Apply(_)) => self.apply_all(peer, &mut run).await?,
                 Ok(Next::Rest) => return Ok(run.into_step()),
@@ -274,6 +282,20 @@ impl Shared {
             true => object::get(&self.client, id).await?,
             false => None,
         };
+        self.show(peer, id, found);
+        Ok(())
+    }
+
+    /// Whether the API server has no object of that ID. If it has one, the mirror shows it.
+    async fn is_absent(&self, peer: &ClusterId, id: &ObjectRef) -> Result<bool, Error> {
+        let found = object::find(&self.client, id).await?;
+        let is_absent = found.is_none();
+        self.show(peer, id, found);
+        Ok(is_absent)
+    }
+
+    /// Shows the mirror an object as the API server has it now.
+    fn show(&self, peer: &ClusterId, id: &ObjectRef, found: Option<Object>) {
         let mut mirror = self.mirror();
         match found {
             Some(object) => {
@@ -285,7 +307,6 @@ impl Shared {
                 mirror.gone(id);
             }
         }
-        Ok(())
     }
 
     /// Delivers messages. If a delivery fails, the result contains a delay. The next

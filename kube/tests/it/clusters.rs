@@ -76,6 +76,11 @@ impl Clusters {
     /// One more controller at the provider.
     pub async fn another_provider(&mut self) -> Handle {
         let milan = self.milan.client();
+        self.another_provider_on(milan).await
+    }
+
+    /// One more controller at the provider, with this client.
+    pub async fn another_provider_on(&mut self, milan: Client) -> Handle {
         let consumer = &self.consumer;
         provider(milan, &self.endpoint, consumer, &mut self.running, |it| it).await
     }

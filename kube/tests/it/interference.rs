@@ -37,6 +37,30 @@ async fn two_controllers_of_one_provider_make_one_request_and_one_certificate() 
     assert!(requests.count() <= 2);
 }
 
+/// Each kind has a watch of its own. So a controller may see the proof and the bindings that
+/// another one wrote before it sees the Tenant that they are about.
+#[tokio::test(start_paused = true)]
+async fn a_tenant_that_a_watch_shows_late_is_not_taken_for_gone() {
+    let mut clusters = Clusters::start().await;
+    let late = clusters
+        .milan
+        .administrator()
+        .with_late_watches(&["tenants"]);
+    clusters.another_provider_on(late.client()).await;
+    clusters.provider.invite(&id("rome")).await.unwrap();
+    clusters.authenticated().await;
+    clusters.settled().await;
+    let requests = clusters.milan.requests();
+    let deletions: Vec<&String> = requests
+        .iter()
+        .filter(|line| line.starts_with("DELETE "))
+        .collect();
+    assert!(deletions.is_empty(), "{deletions:?}");
+    let asked = |line: &&String| line.contains("/tenants?") && line.contains("metadata.name");
+    assert!(requests.iter().any(|line| asked(&line)), "it has not asked");
+    assert_eq!(names(&clusters.milan, "clusterrolebindings").len(), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_exchange_goes_on_when_all_watches_end() {
     let clusters = Clusters::start().await;

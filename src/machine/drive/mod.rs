@@ -47,6 +47,7 @@ use crate::model::ObjectRef;
 ///         match run.next()? {
 ///             // Other drivers wait for the time in `Look`, and read the objects here.
 ///             Next::Look { .. } => run.looked(machine.reconcile(&objects.view(peer), env())?),
+///             Next::Confirm(_) => run.confirmed(true),
 ///             Next::Apply(effect) => {
 ///                 let applied = match objects.apply(effect) {
 ///                     Ok(()) => Applied::Shown,
@@ -74,6 +75,8 @@ use crate::model::ObjectRef;
 pub struct Run {
     goal: Goal,
     step: Option<Step>,
+    /// Whether the store has said that what the step misses is absent.
+    is_confirmed: bool,
     /// How many effects of the step are applied.
     applied: usize,
     /// Whether the caller's objects show all of them.
@@ -105,6 +108,9 @@ pub enum Next<'r> {
         /// How long to wait before. A change of one of the peer's objects ends the wait.
         after: Duration,
     },
+    /// Ask the store whether this object is absent, and tell [`Run::confirmed`]. A driver whose
+    /// looks read all objects at one time knows that it is.
+    Confirm(&'r ObjectRef),
     /// Apply this effect, and tell [`Run::applied`] what became of it.
     Apply(&'r Effect),
     /// Nothing is left to do. [`Run::into_step`] is the last step.
@@ -159,8 +165,8 @@ impl Run {
     }
 
     /// Does everything up to the goal with two functions, for a driver that may block: one
-    /// waits and makes a step from the peer's objects as they are then, and one applies an
-    /// effect. Returns the last step.
+    /// waits and makes a step from the peer's objects as they are then, all of them read at one
+    /// time, and one applies an effect. Returns the last step.
     ///
     /// # Errors
     /// Those of the functions, and [`Stopped`].
@@ -172,6 +178,7 @@ impl Run {
         loop {
             match self.next()? {
                 Next::Look { after } => self.looked(look(after)?),
+                Next::Confirm(_) => self.confirmed(true),
                 Next::Apply(effect) => {
                     let applied = apply(effect)?;
                     self.applied(applied);
@@ -197,10 +204,16 @@ impl Run {
         }
         let Some(step) = &self.step else {
             let after = Duration::ZERO;
-            return Ok(Next::Look { after });
+            return match self.steps < MOST_STEPS {
+                true => Ok(Next::Look { after }),
+                false => Err(Stopped::Restless { steps: self.steps }),
+            };
         };
         if let Some(effect) = step.effects.get(self.applied) {
-            return Ok(Next::Apply(effect));
+            return Ok(match &step.absent {
+                Some(id) if !self.is_confirmed => Next::Confirm(id),
+                _ => Next::Apply(effect),
+            });
         }
         if self.goal == Goal::OneStep {
             return Ok(Next::Rest);
@@ -230,9 +243,19 @@ impl Run {
         }
         self.steps = self.steps.saturating_add(u32::from(!step.is_settled()));
         self.step = Some(step);
+        self.is_confirmed = false;
         self.applied = 0;
         self.is_shown = true;
         self.overtaken = None;
+    }
+
+    /// Takes what the store says of the object that [`next`](Self::next) named. If it is there,
+    /// the step does not count, and the next look sees the object: the driver shows it.
+    pub fn confirmed(&mut self, is_absent: bool) {
+        match is_absent {
+            true => self.is_confirmed = true,
+            false => self.step = None,
+        }
     }
 
     /// Takes what became of the effect that [`next`](Self::next) named.
@@ -280,6 +303,7 @@ impl Run {
         Self {
             goal,
             step: None,
+            is_confirmed: false,
             applied: 0,
             is_shown: true,
             steps: 0,

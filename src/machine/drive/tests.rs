@@ -53,6 +53,55 @@ fn one_step_is_enough_for_an_order() {
 }
 
 #[test]
+fn what_a_step_misses_is_asked_for_before_an_effect() {
+    let missing = ObjectRef::new(Kind::Tenant, "t", "rome");
+    let step = Step {
+        absent: Some(missing.clone()),
+        ..effects(2)
+    };
+    let mut run = Run::to_rest();
+    run.looked(step.clone());
+    assert_eq!(run.next(), Ok(Next::Confirm(&missing)));
+    run.confirmed(false);
+    assert_eq!((run.next(), run.carried_out()), (look(0), None));
+
+    run.looked(step.clone());
+    assert_eq!(run.next(), Ok(Next::Confirm(&missing)));
+    run.confirmed(true);
+    apply(&mut run, Applied::Shown);
+    apply(&mut run, Applied::Shown);
+    assert_eq!(run.next(), look(0));
+    // Each step is asked about.
+    run.looked(step);
+    assert_eq!(run.next(), Ok(Next::Confirm(&missing)));
+    // Nothing is asked for a step that does nothing.
+    run.looked(Step {
+        absent: Some(missing),
+        ..Step::default()
+    });
+    assert_eq!(run.next(), Ok(Next::Rest));
+}
+
+#[test]
+fn an_object_that_is_never_shown_ends_the_run() {
+    let mut run = Run::to_rest();
+    for _ in 0..1000 {
+        match run.next() {
+            Ok(Next::Look { .. }) => run.looked(Step {
+                absent: Some(ObjectRef::new(Kind::Tenant, "t", "rome")),
+                ..effects(1)
+            }),
+            Ok(Next::Confirm(_)) => run.confirmed(false),
+            next => {
+                assert_eq!(next, Err(Stopped::Restless { steps: 32 }));
+                return;
+            }
+        }
+    }
+    panic!("the run does not end");
+}
+
+#[test]
 fn what_a_watch_will_show_is_waited_for() {
     let mut run = Run::to_rest();
     run.looked(effects(2));

@@ -13,7 +13,7 @@
 //!
 //! | form | fields |
 //! |---|---|
-//! | [`Step`] | `effects`, `outbox`, `refused`, `notices`, `events`, `wait` |
+//! | [`Step`] | `effects`, `outbox`, `refused`, `notices`, `events`, `absent`, `wait` |
 //! | [`Effect`] | `type`: `create` with `object`; `replace` with `object`, `version`; `patch` with `id`, `version`, `part` (`main`, `status` or `approval`), `patch`; `delete` with `id`, `version` |
 //! | [`ApiRequest`] | `method`, `path`, `contentType`, `body` (JSON) |
 //! | [`Version`] | `uid`, `resourceVersion` |

@@ -20,6 +20,7 @@ impl Step {
             refused: &self.refused,
             notices: &self.notices,
             events: &self.events,
+            absent: self.absent.as_ref(),
             wait: &self.wait,
         })
     }
@@ -41,6 +42,8 @@ struct StepForm<'a> {
     #[serde(serialize_with = "notices_with_remedies")]
     notices: &'a [Notice],
     events: &'a [Event],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    absent: Option<&'a ObjectRef>,
     wait: &'a Wait,
 }
 

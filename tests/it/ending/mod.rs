@@ -256,6 +256,34 @@ fn an_invitation_after_an_end_survives_what_a_watch_shows_late() {
     }
 }
 
+/// Each kind has a watch of its own. So a controller may see the proof and the bindings that
+/// another program wrote before it sees the Tenant that they are about.
+#[test]
+fn a_step_says_whose_absence_it_goes_by() {
+    let mut exchange = authenticated(&Notary::new(YEAR));
+    assert_eq!(reconciled(&exchange).absent, None);
+    let tenant = exchange.stored_tenant().id();
+    let present = exchange.at_provider.clone();
+    exchange.at_provider.remove(&tenant);
+    let step = reconciled(&exchange);
+    assert_eq!(step.absent.as_ref(), Some(&tenant));
+    assert!(!step.is_settled());
+
+    // It is gone, and the rights with it. Nothing is missed any more.
+    exchange.carry_out(true, step);
+    exchange.turns_of_provider();
+    assert_eq!(reconciled(&exchange).absent, None);
+
+    // An end by the administrator misses nothing.
+    exchange.at_provider = present;
+    end(&mut exchange);
+    for _ in 0..8 {
+        let step = reconciled(&exchange);
+        assert_eq!(step.absent, None);
+        exchange.carry_out(true, step);
+    }
+}
+
 /// Its offer would look like a new invitation after the end.
 #[test]
 fn no_nonce_is_made_while_a_peering_ends() {

@@ -40,11 +40,39 @@ fn controllers_finish_what_kubectl_applies() {
     assert!(metrics.contains(authenticated), "{metrics}");
     let events = clusters.kubectl("milan", "get events -n liqo-tenant-rome");
     assert!(events.contains("RightsGranted"), "{events}");
+    clusters.a_condition_stays_until_it_is_lifted(&provider);
     for running in [provider, consumer] {
         assert!(get(running.probes, "/healthz").contains("200 OK"));
         running.stop();
     }
     clusters.ends();
+}
+
+impl Clusters {
+    /// As `liqoctl cordon` and `liqoctl uncordon` do, which know no record.
+    fn a_condition_stays_until_it_is_lifted(&self, provider: &Running) {
+        let held = "liqo_auth_remedies_wanted{side=\"provider\",remedy=\"liftCondition\"} 1";
+        let is_held = || get(provider.metrics, "/metrics").contains(held);
+        let tells = |text: &str| {
+            let events = self.kubectl("milan", "get events -n liqo-tenant-rome");
+            events.contains(text)
+        };
+        let write = |condition: &str| {
+            let spec = format!("{{\"spec\":{{\"tenantCondition\":\"{condition}\"}}}}");
+            let patch = "patch tenant rome -n liqo-tenant-rome --type merge -p";
+            self.kubectl("milan", &format!("{patch} {spec}"));
+        };
+        assert!(!is_held());
+        write("Cordoned");
+        self.until("the condition is on record", || tells("ConditionRecorded"));
+        write("Active");
+        self.until("the record holds the condition", is_held);
+        self.until("an event names the command", || {
+            tells("To lift the condition: liqo-auth uncordon tenant rome")
+        });
+        self.0.ok("uncordon tenant rome --kubeconfig milan");
+        self.until("the condition is lifted", || !is_held());
+    }
 }
 
 /// A running controller.

@@ -8,7 +8,7 @@ use http::{Request, Response};
 use kube::client::Body;
 use liqo_auth::{
     crypto::BoxError,
-    model::{ObjectRef, Quantity},
+    model::{ObjectRef, Quantity, TenantCondition},
 };
 use tokio::time::advance;
 use tower::service_fn;
@@ -88,6 +88,26 @@ fn an_event_lists_what_liqo_has_granted() {
         note_on(&event),
         "ResourcesGranted: ResourceSlice liqo-tenant-rome/mypool"
     );
+}
+
+#[test]
+fn a_notice_names_the_command_of_its_remedy() {
+    let peer = "rome".parse().unwrap();
+    let condition = TenantCondition::Cordoned;
+    let text = note(&Notice::ConditionHeld { condition }, &peer);
+    assert!(
+        text.starts_with("To lift the condition: liqo-auth uncordon tenant rome. The tenant stays"),
+        "{text}"
+    );
+    let text = note(&Notice::NonceAskedAfterEnd, &peer);
+    assert!(
+        text.starts_with(
+            "To invite the peer: liqo-auth create nonce --remote-cluster-id rome. A nonce was"
+        ),
+        "{text}"
+    );
+    let notice = Notice::SignedNonceIsStale;
+    assert_eq!(note(&notice, &peer), notice.to_string());
 }
 
 #[test]

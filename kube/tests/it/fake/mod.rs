@@ -52,6 +52,8 @@ struct Rights {
     overtaken: Vec<String>,
     /// The plurals of the kinds that somebody else writes all the time.
     contested: Vec<String>,
+    /// The plurals of the kinds whose watches show nothing.
+    late: Vec<String>,
 }
 
 /// Where a request goes to.
@@ -168,6 +170,13 @@ impl FakeApiServer {
     pub fn contest(&self, plurals: &[&str]) {
         let plurals = plurals.iter().map(|plural| (*plural).to_owned());
         self.rights.lock().unwrap().contested = plurals.collect();
+    }
+
+    /// A server that shows no change of these kinds, given by their plurals, in its watches.
+    pub fn with_late_watches(self, plurals: &[&str]) -> Self {
+        let plurals = plurals.iter().map(|plural| (*plural).to_owned());
+        self.rights.lock().unwrap().late = plurals.collect();
+        self
     }
 
     /// Whether somebody else creates this object first.
@@ -373,7 +382,11 @@ impl FakeApiServer {
         let lines = stream::unfold(
             (since, self.changed.subscribe()),
             move |(seen, mut changed)| {
-                let events = server.store().events(&target, &selector, seen);
+                let is_late = server.rights.lock().unwrap().late.contains(&target.plural);
+                let events = match is_late {
+                    true => Vec::new(),
+                    false => server.store().events(&target, &selector, seen),
+                };
                 let version = server.store().version();
                 async move {
                     if events.is_empty() && changed.changed().await.is_err() {

@@ -121,9 +121,12 @@ fn notices_have_their_json_forms() {
     check(
         "notice",
         notices.map(|notice| {
+            let code = notice.remedy().map(|remedy| remedy.code());
             let mut step = Step::default();
             step.notices.push(notice);
-            typed(parsed(step.to_json().expose())["notices"][0].take())
+            let form = parsed(step.to_json().expose())["notices"][0].take();
+            assert_eq!(form["remedy"]["code"].as_str(), code);
+            typed(form)
         }),
     );
 }
@@ -156,11 +159,14 @@ fn awaited_things_have_their_json_forms() {
     check(
         "awaited",
         awaited.map(|awaited| {
+            let code = awaited.remedy().map(|remedy| remedy.code());
             let wait = Wait {
                 wake_at: None,
                 awaiting: vec![awaited],
             };
-            typed(with_ones(&json!(wait)["awaiting"][0], request))
+            let form = json!(wait)["awaiting"][0].take();
+            assert_eq!(form["remedy"]["code"].as_str(), code);
+            typed(with_ones(&form, request))
         }),
     );
 }

@@ -1,6 +1,6 @@
 //! The metrics of a running controller, in the text format of OpenMetrics.
 
-use liqo_auth::machine::{Holder, HolderStatus, Side, Stage, Status};
+use liqo_auth::machine::{Holder, HolderStatus, Notice, Side, Stage, Status};
 use liqo_auth_kube::Handle;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
@@ -16,11 +16,18 @@ struct InStage {
     stage: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ForWant {
+    side: &'static str,
+    remedy: &'static str,
+}
+
 /// The metrics as they are now.
 pub(super) fn text(handle: &Handle) -> Result<String, std::fmt::Error> {
     let mut registry = Registry::with_prefix("liqo_auth");
     count(handle, &mut registry);
     let identities = Gauges::<InStage>::default();
+    let wanted = Gauges::<ForWant>::default();
     let mut series = Series::default();
     for status in statuses(handle) {
         let side = side(status.side);
@@ -28,12 +35,21 @@ pub(super) fn text(handle: &Handle) -> Result<String, std::fmt::Error> {
             let stage = name(holder.stage);
             identities.get_or_create(&InStage { side, stage }).inc();
         }
+        for remedy in status.notices.iter().filter_map(Notice::remedy) {
+            let remedy = remedy.code();
+            wanted.get_or_create(&ForWant { side, remedy }).inc();
+        }
         series.add(side, status.peer.as_str(), status.holders().map(identity));
     }
     registry.register(
         "identities",
         "Identities of control planes and slices, by stage",
         identities,
+    );
+    registry.register(
+        "remedies_wanted",
+        "What an administrator can do about notices, by the code of the remedy",
+        wanted,
     );
     series.register(&mut registry);
     let mut text = String::new();
@@ -104,7 +120,7 @@ fn side(side: Side) -> &'static str {
 fn name(stage: Stage) -> &'static str {
     match stage {
         Stage::InProgress => "in_progress",
-        Stage::Waiting => "at_rest",
+        Stage::Waiting => "waiting",
         Stage::Authenticated => "authenticated",
         Stage::Refused => "refused",
         Stage::Ending => "ending",
