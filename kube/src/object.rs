@@ -55,7 +55,8 @@ pub async fn get(client: &Client, id: &ObjectRef) -> Result<Option<Object>, Erro
     Ok(found.map(|object| read(id.kind, object)))
 }
 
-/// The object with this ID, if it exists, by the right to list objects of its kind.
+/// The object with this ID, if it exists, by the right to list objects of its kind: the
+/// controllers have no right to get each kind.
 ///
 /// # Errors
 /// As [`get`].

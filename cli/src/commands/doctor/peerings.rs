@@ -35,12 +35,12 @@ fn of(peering: &Peering, options: &str, now: Timestamp) -> Vec<Finding> {
             ),
         });
     }
-    // A consumer refuses an expired certificate, which is told above.
     let own = peering.certificate.iter().map(|own| (String::new(), own));
     let of_slices = peering.slices.iter().filter_map(|slice| {
         let certificate = slice.certificate.as_ref()?;
         Some((format!(" for slice {}", slice.name), certificate))
     });
+    // A consumer refuses an expired certificate, which is told above.
     if peering.refused.is_empty() {
         let expired = own
             .chain(of_slices)

@@ -7,6 +7,7 @@ mod meanwhile;
 mod own_keys;
 mod peering_users;
 mod proxies;
+mod settings;
 mod signer;
 mod take_over;
 mod trials;
@@ -36,7 +37,7 @@ use tokio::{net::TcpListener as Listener, runtime::Runtime, sync::Notify};
 
 use crate::{
     fake::{FakeApiServer, Rule},
-    tool::{Folder, make_ca},
+    tool::Folder,
 };
 
 /// A cluster with Liqo, with its kubeconfig in a folder.
@@ -394,127 +395,4 @@ fn a_command_goes_on_if_another_program_was_faster() {
         let tenants = milan.named("tenants", "rome");
         assert_eq!(tenants[0]["spec"]["tenantCondition"], condition);
     }
-}
-
-/// The CA belongs to the URL: with another URL, the kubeconfig's CA counts no more.
-#[test]
-fn the_settings_of_a_cluster_keep_the_ca_of_a_new_url() {
-    let folder = Folder::new();
-    let milan = Cluster::start(&folder, "milan");
-    folder.ok("create nonce --kubeconfig milan --remote-cluster-id rome");
-    make_ca(&folder);
-    let settings = || milan.settings().0;
-    folder.ok("set api-server https://new.example:6443 --ca ca.crt --kubeconfig milan");
-    let said = settings();
-    assert!(
-        said.contains("apiServer: https://new.example:6443"),
-        "{said}"
-    );
-    assert!(said.contains("apiServerCA: "), "{said}");
-    let renewal = "set renewal by-hand --kubeconfig milan --remote-cluster-id";
-    let error = folder.refused(&format!("{renewal} turin"), "", 4);
-    assert!(error.contains("no provider turin"), "{error}");
-    milan.server.put(json!({
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": { "name": "liqo-tenant-turin" },
-    }));
-    milan.server.put(signed_nonce("turin"));
-    folder.ok(&format!("{renewal} turin"));
-    let (said, of_peers) = milan.settings();
-    assert!(
-        said.contains("apiServerCA: ") && !said.contains("turin"),
-        "{said}"
-    );
-    assert_eq!(of_peers, "peers:\n  turin:\n    renewal: byHand\n");
-    folder.ok("set ca --default --kubeconfig milan");
-    assert!(!settings().contains("apiServerCA"));
-}
-
-/// Liqo lets its peering users read each ConfigMap of its namespace. What they find there
-/// names no other peer.
-#[test]
-fn the_settings_for_peers_are_in_a_secret() {
-    let folder = Folder::new();
-    let milan = Cluster::start(&folder, "milan");
-    milan.server.put(json!({
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": { "name": "liqo-tenant-turin" },
-    }));
-    milan.server.put(signed_nonce("turin"));
-    folder.ok("create nonce --kubeconfig milan --remote-cluster-id rome");
-    assert_eq!(folder.run("doctor --kubeconfig milan").code, 0);
-
-    // An earlier version of the tool, or a person, has written them into the ConfigMap. They
-    // count, and `doctor` says where they belong.
-    milan.set(&json!({
-        "apiServer": "https://milan.example:6443",
-        "peers": {
-            "venice": { "tolerateNoHandshake": true },
-            "turin": { "proxyURL": "http://10.70.0.2:8118" },
-        },
-    }));
-    let doctor = folder.run("doctor --kubeconfig milan");
-    assert_eq!(doctor.code, 4, "{doctor:?}");
-    let finding = "ConfigMap liqo/liqo-auth-settings has settings for peers";
-    assert!(doctor.out.contains(finding), "{doctor:?}");
-    assert!(
-        doctor.out.contains("Secret liqo/liqo-auth-settings"),
-        "{doctor:?}"
-    );
-
-    // The next command that changes one of them moves all of them.
-    let renewal = "set renewal by-hand --kubeconfig milan --remote-cluster-id turin";
-    folder.ok(&format!("{renewal} --dry-run"));
-    assert_eq!(milan.settings().1, "");
-    folder.ok(renewal);
-    let (own, of_peers) = milan.settings();
-    assert_eq!(own, "apiServer: https://milan.example:6443\n");
-    let expected = [
-        "peers:",
-        "  turin:",
-        "    proxyURL: http://10.70.0.2:8118",
-        "    renewal: byHand",
-        "  venice:",
-        "    tolerateNoHandshake: true",
-        "",
-    ];
-    assert_eq!(of_peers, expected.join("\n"));
-    assert_eq!(folder.run("doctor --kubeconfig milan").code, 0);
-
-    // Of a peer in both, the Secret counts.
-    milan.set(&json!({
-        "apiServer": "https://milan.example:6443",
-        "peers": { "turin": { "renewal": "byConsumer" } },
-    }));
-    folder.ok("set renewal by-hand --kubeconfig milan --remote-cluster-id turin");
-    assert_eq!(milan.settings().1, of_peers);
-}
-
-/// Neither object alone says what is in force.
-#[test]
-fn the_controllers_follow_the_settings_for_peers() {
-    let folder = Folder::new();
-    let milan = Cluster::start(&folder, "milan");
-    let running = Running::start(&folder);
-    milan.declare_rome();
-    until("rome is invited", || milan.invites());
-    // What cannot be read changes nothing, and the log says where it is.
-    milan.set_peers(&json!({ "turin": { "invites": true } }));
-    until("the log names the Secret", || {
-        let log = folder.read("log");
-        log.contains("Secret liqo/liqo-auth-settings") && log.contains("invites")
-    });
-    assert!(!milan.invites_peer("turin"));
-    // A ConfigMap with peers counts as before.
-    milan.set(&json!({
-        "apiServer": "https://milan.example:6443",
-        "peers": { "venice": { "invite": true } },
-    }));
-    milan.set_peers(&json!({ "turin": { "invite": true } }));
-    until("both are invited", || {
-        milan.invites_peer("turin") && milan.invites_peer("venice")
-    });
-    running.stop();
 }

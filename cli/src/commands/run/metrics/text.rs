@@ -17,7 +17,7 @@ struct InStage {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ForWant {
+struct OfRemedy {
     side: &'static str,
     remedy: &'static str,
 }
@@ -27,7 +27,7 @@ pub(super) fn text(handle: &Handle) -> Result<String, std::fmt::Error> {
     let mut registry = Registry::with_prefix("liqo_auth");
     count(handle, &mut registry);
     let identities = Gauges::<InStage>::default();
-    let wanted = Gauges::<ForWant>::default();
+    let wanted = Gauges::<OfRemedy>::default();
     let mut series = Series::default();
     for status in statuses(handle) {
         let side = side(status.side);
@@ -37,7 +37,7 @@ pub(super) fn text(handle: &Handle) -> Result<String, std::fmt::Error> {
         }
         for remedy in status.notices.iter().filter_map(Notice::remedy) {
             let remedy = remedy.code();
-            wanted.get_or_create(&ForWant { side, remedy }).inc();
+            wanted.get_or_create(&OfRemedy { side, remedy }).inc();
         }
         series.add(side, status.peer.as_str(), status.holders().map(identity));
     }
