@@ -17,7 +17,7 @@ use crate::{
     home::{Home, Use, repair},
     loopback::is_loopback,
     output::{Mark, counted, program},
-    overview::{self, Role},
+    overview::{self, Peering, Role},
 };
 
 /// Something that a person mends.
@@ -42,9 +42,15 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
         )),
         loaded => {
             loaded?;
-            findings.extend(of_key(context, &mut home)?);
+            let peerings = overview::peerings(context, &mut home)?;
+            findings.extend(of_key(&home, &peerings)?);
             findings.extend(of_shared_key(&home)?);
-            findings.extend(peerings::all(context, &mut home, now)?);
+            let options = home.site().options();
+            findings.extend(
+                peerings
+                    .iter()
+                    .flat_map(|it| peerings::of(it, &options, now)),
+            );
         }
     }
     findings.extend(of_objects(&home));
@@ -119,12 +125,11 @@ fn of_peers(home: &Home) -> Result<Option<Finding>> {
 }
 
 /// A key that Liqo on the other side cannot take.
-fn of_key(context: &Context, home: &mut Home) -> Result<Vec<Finding>> {
+fn of_key(home: &Home, peerings: &[Peering]) -> Result<Vec<Finding>> {
     let algorithm = home.key()?.public_key().algorithm();
     if algorithm == Algorithm::Ed25519 {
         return Ok(Vec::new());
     }
-    let peerings = overview::peerings(context, home)?;
     let cannot = peerings.iter().filter(|peering| peering.reads_only_ed25519);
     Ok(cannot
         .map(|peering| {

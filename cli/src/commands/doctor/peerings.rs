@@ -4,24 +4,12 @@ use liqo_auth::{machine::Remedy, model::Timestamp};
 
 use super::Finding;
 use crate::{
-    context::Context,
-    failure::Result,
-    home::Home,
     output::program,
-    overview::{self, Certificate, Peering, Role},
+    overview::{Certificate, Peering, Role},
 };
 
-/// Peerings that are refused or expired, or that stay as they are until a person acts.
-pub(super) fn all(context: &Context, home: &mut Home, now: Timestamp) -> Result<Vec<Finding>> {
-    let peerings = overview::peerings(context, home)?;
-    let options = home.site().options();
-    Ok(peerings
-        .iter()
-        .flat_map(|peering| of(peering, &options, now))
-        .collect())
-}
-
-fn of(peering: &Peering, options: &str, now: Timestamp) -> Vec<Finding> {
+/// What is refused or expired in a peering, or stays as it is until a person acts.
+pub(super) fn of(peering: &Peering, options: &str, now: Timestamp) -> Vec<Finding> {
     let peer = &peering.peer;
     let mut findings = Vec::new();
     for refusal in &peering.refused {
