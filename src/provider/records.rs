@@ -1,5 +1,7 @@
 //! The working copies of a peer's records, and the plan that changes them.
 
+use std::collections::BTreeMap;
+
 use super::{
     configuration::Configuration,
     lift_token::lift_tokens,
@@ -13,7 +15,7 @@ use crate::{
         record::WorkingRecord,
         sealed::{self, Seal},
     },
-    model::{ClusterId, Secret, Timestamp},
+    model::{ClusterId, Quantity, Secret, Timestamp},
 };
 
 /// The changes that a call of the provider plans.
@@ -62,6 +64,33 @@ impl<'a> Records<'a> {
                 Some((_, Err(_))) => WorkingRecord::unreadable(),
             }
         })
+    }
+
+    /// What all slices of the peer but this one are granted together, with the changes of the
+    /// plan.
+    pub(super) fn granted_besides(&self, slice: &str) -> BTreeMap<String, Quantity> {
+        let planned = self.slices.values().filter_map(WorkingRecord::planned);
+        let observed = self.observed.slice_records.values();
+        let observed = observed.filter_map(|(_, opened)| Some(&opened.as_ref().ok()?.record));
+        let unplanned = observed.filter(|record| !self.slices.contains(&record.slice));
+        let mut granted = BTreeMap::<&String, u128>::new();
+        for record in planned
+            .chain(unplanned)
+            .filter(|record| record.slice != slice)
+        {
+            let resources = record
+                .grant()
+                .into_iter()
+                .flat_map(|grant| &grant.resources);
+            for (resource, amount) in resources {
+                let sum = granted.entry(resource).or_default();
+                *sum = sum.saturating_add(amount.billionths().unwrap_or(u128::MAX));
+            }
+        }
+        let granted = granted.into_iter();
+        granted
+            .map(|(resource, amount)| (resource.clone(), Quantity::of_billionths(amount)))
+            .collect()
     }
 
     /// Records the time until which a holder's certificate may be valid. Until then,

@@ -1,6 +1,8 @@
 mod keys;
 mod provider_keys;
 mod service_ranges;
+mod shown;
+mod storage_classes;
 
 use std::sync::Arc;
 
@@ -11,7 +13,7 @@ use kube::{
 };
 use liqo_auth::{
     crypto::{KeyPair, RecordKey},
-    model::{ClusterId, Kind, NamespaceName, Object, ObjectRef, names},
+    model::{ClusterId, Kind, NamespaceName, Object, ObjectRef, StorageClass, names},
     provider::NameRegistry,
 };
 
@@ -191,6 +193,19 @@ impl Cluster {
     /// [`Error::Request`] and [`Error::TimedOut`].
     pub async fn service_ranges(&self) -> Result<Vec<IpNet>, Error> {
         service_ranges::list(&self.client).await
+    }
+
+    /// The cluster's StorageClasses, which Liqo offers to slices: the default class is the
+    /// cluster's. Empty if the cluster does not show them to this user. Source: Liqo
+    /// `remoteresourceslicecontroller.getStorageClasses`.
+    ///
+    /// # Rights
+    /// To `list` StorageClasses.
+    ///
+    /// # Errors
+    /// [`Error::Request`] and [`Error::TimedOut`].
+    pub async fn storage_classes(&self) -> Result<Vec<StorageClass>, Error> {
+        storage_classes::list(&self.client).await
     }
 
     /// The namespace of Liqo and of the library's records.

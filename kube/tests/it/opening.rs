@@ -132,3 +132,34 @@ async fn the_addresses_of_services_are_read_where_the_cluster_shows_them() {
     let cluster = Cluster::open(older.client()).await.unwrap();
     assert_eq!(cluster.service_ranges().await.unwrap(), []);
 }
+
+#[tokio::test]
+async fn the_storage_classes_are_those_that_the_cluster_shows() {
+    let server = FakeApiServer::with_liqo("rome");
+    let cluster = Cluster::open(server.client()).await.unwrap();
+    assert_eq!(cluster.storage_classes().await.unwrap(), []);
+    let annotations = [
+        ("slow", json!({})),
+        (
+            "fast",
+            json!({ "storageclass.kubernetes.io/is-default-class": "true" }),
+        ),
+        (
+            "odd",
+            json!({ "storageclass.kubernetes.io/is-default-class": "false" }),
+        ),
+    ];
+    for (name, annotations) in annotations {
+        server.put(json!({
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": { "name": name, "annotations": annotations },
+        }));
+    }
+    let classes = cluster.storage_classes().await.unwrap();
+    let shown = classes.iter();
+    let shown: Vec<(&str, bool)> = shown
+        .map(|class| (class.storage_class_name.as_str(), class.is_default))
+        .collect();
+    assert_eq!(shown, [("fast", true), ("odd", false), ("slow", false)]);
+}

@@ -88,6 +88,7 @@ impl Peering {
         controllers.spawn(controller.run(pending()));
 
         let cluster = Cluster::open(milan.client()).await.unwrap();
+        cluster.storage_classes().await.unwrap();
         let builder = Controller::builder(&cluster)
             .provider(provider_of(&cluster, &endpoint))
             .offloading(LimitsEnforcement::Soft)

@@ -95,6 +95,19 @@ impl Quantity {
         Some(counted.unwrap_or(u128::MAX))
     }
 
+    /// So many billionths, in the largest unit that gives a whole number.
+    pub(crate) fn of_billionths(amount: u128) -> Self {
+        let units = [(1_000_000_000, ""), (1_000_000, "m"), (1_000, "u")];
+        let unit = units
+            .into_iter()
+            .find(|(unit, _)| amount.is_multiple_of(*unit));
+        let (unit, suffix) = unit.unwrap_or((1, "n"));
+        Self(format!(
+            "{}{suffix}",
+            amount.checked_div(unit).unwrap_or_default()
+        ))
+    }
+
     /// Whether Kubernetes can count the amount.
     pub(crate) fn is_countable(&self) -> bool {
         self.billionths().is_some_and(|amount| amount != u128::MAX)
@@ -270,6 +283,22 @@ mod tests {
         }
         for text in ["1e31", "1e-31", "1e99999999999", "12e+.5", &"9".repeat(39)] {
             assert!(Quantity::from(text).fault().is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sums_are_written_in_whole_numbers() {
+        for (amount, text) in [
+            (0, "0"),
+            (4_000_000_000, "4"),
+            (1_500_000_000, "1500m"),
+            (1_501, "1501n"),
+            (2_000, "2u"),
+            (1, "1n"),
+        ] {
+            let quantity = Quantity::of_billionths(amount);
+            assert_eq!(quantity.as_str(), text);
+            assert_eq!(quantity.billionths(), Some(amount));
         }
     }
 

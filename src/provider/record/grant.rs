@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{IngressClass, LoadBalancerClass, Quantity, StorageClass, sparse};
+use crate::{
+    model::{IngressClass, LoadBalancerClass, Quantity, StorageClass, sparse},
+    provider::caps::liqos_resources,
+};
 
 sparse! {
     []
@@ -26,4 +29,16 @@ sparse! {
     pub node_labels: BTreeMap<String, String>,
     /// The selector that offloaded pods get.
     pub node_selector: BTreeMap<String, String>,
+}
+
+impl Grant {
+    /// What Liqo grants to a slice that requests nothing: 4 CPUs, 8Gi of memory, 110 pods and
+    /// 20Gi of ephemeral storage. Source: `offloading.defaultNodeResources` in the values of
+    /// Liqo's chart.
+    pub fn of_liqo() -> Self {
+        Self {
+            resources: liqos_resources(),
+            ..Self::default()
+        }
+    }
 }

@@ -213,6 +213,12 @@ impl SliceRecord {
         (decided.asked == asked(spec)).then_some(decided)
     }
 
+    /// What the slice has been granted, unless its peer was drained since.
+    pub(crate) fn grant(&self) -> Option<&Grant> {
+        let decided = self.decided.as_ref().filter(|_| !self.drained);
+        decided.and_then(Decided::grant)
+    }
+
     /// Records a decision on the resources that the slice requests now.
     pub(crate) fn take_decision(
         &mut self,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     crypto::{Answer, BoxError},
+    error::shortened,
     model::{ClusterId, Quantity, Timestamp, names},
     provider::record::Grant,
 };
@@ -45,6 +46,9 @@ pub struct SliceRequest<'a> {
     pub resources: &'a BTreeMap<String, Quantity>,
     /// The slice's grant from an earlier decision.
     pub granted: Option<&'a Grant>,
+    /// What the peer's other slices are granted, all together.
+    #[serde(rename = "grantedToOthers")]
+    pub granted_to_others: &'a BTreeMap<String, Quantity>,
     /// The present time.
     pub now: Timestamp,
 }
@@ -72,24 +76,37 @@ pub enum SliceDecision {
 /// or negative quantity is denied. Other controllers decide on other classes. Source:
 /// Liqo `remoteresourceslicecontroller.SliceStatusOptions`.
 ///
+/// Unlike Liqo, it can bound what a slice gets, and what all slices of a peer get.
+///
 /// # Examples
 /// ```
 /// use liqo_auth::provider::{Grant, LiqoClasses};
 ///
 /// let policy = LiqoClasses {
 ///     defaults: Grant {
-///         resources: [("pods".to_owned(), "110".into())].into(),
 ///         node_labels: [("region".to_owned(), "europe".to_owned())].into(),
-///         ..Grant::default()
+///         ..Grant::of_liqo()
 ///     },
+///     caps: [("cpu".to_owned(), "8".into())].into(),
+///     ..LiqoClasses::default()
 /// };
-/// # let _ = policy;
+/// assert_eq!(policy.defaults.resources["pods"].as_str(), "110");
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct LiqoClasses {
     /// The grant of a slice. The resources that the slice requests replace the
     /// resources here.
     pub defaults: Grant,
+    /// The most of each resource that a slice gets. It gets this much if it requests more. A
+    /// resource without a cap is granted as it is requested.
+    pub caps: BTreeMap<String, Quantity>,
+    /// The most of each resource that all slices of a peer get together. A slice with which
+    /// they would have more is denied. When another slice is gone,
+    /// [`reconsider_slice`](crate::Provider::reconsider_slice) decides again.
+    pub total: BTreeMap<String, Quantity>,
+    /// Whether slices of Liqo's class are denied. Source: Liqo
+    /// `SliceStatusOptions.DefaultResourceSliceClassEnabled`.
+    pub denied: bool,
 }
 
 pub(super) fn is_liqos_class(class: &str) -> bool {
@@ -122,22 +139,64 @@ impl ResourceSlicePolicy for LiqoClasses {
         if !is_liqos_class(request.class) {
             return Ok(Answer::Ready(SliceDecision::NotMine));
         }
+        if self.denied {
+            return Ok(Answer::Ready(denied(DENIED.1.to_owned())));
+        }
         for (resource, quantity) in request.resources {
             let Some(problem) = quantity.fault() else {
                 continue;
             };
-            let resource = crate::error::shortened(resource);
-            return Ok(Answer::Ready(SliceDecision::Deny {
-                reason: DENIED.0.to_owned(),
-                message: format!("the amount of {resource:?} is not a valid quantity: {problem}"),
-            }));
+            let resource = shortened(resource);
+            return Ok(Answer::Ready(denied(format!(
+                "the amount of {resource:?} is not a valid quantity: {problem}"
+            ))));
         }
         let mut grant = self.defaults.clone();
         let asked = request.resources.iter();
         grant
             .resources
             .extend(asked.map(|(resource, quantity)| (resource.clone(), quantity.clone())));
-        Ok(Answer::Ready(SliceDecision::Grant(grant)))
+        for (resource, amount) in &mut grant.resources {
+            if let Some(cap) = self.caps.get(resource)
+                && amount.billionths() > cap.billionths()
+            {
+                amount.clone_from(cap);
+            }
+        }
+        let excess = self.excess(&grant, request.granted_to_others);
+        Ok(Answer::Ready(
+            excess.map_or(SliceDecision::Grant(grant), denied),
+        ))
+    }
+}
+
+impl LiqoClasses {
+    /// The message of the denial, if all slices of the peer together would have more than the
+    /// total.
+    fn excess(&self, grant: &Grant, others: &BTreeMap<String, Quantity>) -> Option<String> {
+        self.total.iter().find_map(|(resource, most)| {
+            let amount = |of: &BTreeMap<String, Quantity>| {
+                let amount = of.get(resource).map(Quantity::billionths);
+                // An amount that cannot be counted is more than any total.
+                amount.map_or(0, |amount| amount.unwrap_or(u128::MAX))
+            };
+            let (new, before) = (amount(&grant.resources), amount(others));
+            let is_within = new == 0 || new.saturating_add(before) <= most.billionths()?;
+            (!is_within).then(|| {
+                format!(
+                    "the consumer's slices may have {most} of {resource:?} in all, and the other slices have {} of it",
+                    Quantity::of_billionths(before)
+                )
+            })
+        })
+    }
+}
+
+/// A denial with Liqo's reason.
+pub(super) fn denied(message: String) -> SliceDecision {
+    SliceDecision::Deny {
+        reason: DENIED.0.to_owned(),
+        message,
     }
 }
 

@@ -1,6 +1,8 @@
 //! A slice with its credential: its status, and the decision on its resources.
 
-use super::{SliceDecision, SliceRequest, policy::DENIED, replica::SliceLook, status};
+use std::collections::BTreeMap;
+
+use super::{SliceDecision, SliceRequest, policy::denied, replica::SliceLook, status};
 use crate::{
     audit::{Decision, Event},
     crypto::Answer,
@@ -59,7 +61,8 @@ impl SliceLook<'_> {
     pub(super) fn decide(&self, settled: &SettledSlice, plan: &mut Plan<'_>) {
         self.maintain_credential(settled, plan);
         let policy = &self.look.configuration.slice_policy;
-        let decision = match policy.decide(&self.resources_request()) {
+        let others = plan.records.granted_besides(&self.object.metadata.name);
+        let decision = match policy.decide(&self.resources_request(&others)) {
             Ok(Answer::Ready(SliceDecision::Grant(grant))) => match self.excess() {
                 None => SliceDecision::Grant(grant),
                 Some(message) => denied(message),
@@ -127,7 +130,7 @@ impl SliceLook<'_> {
         })
     }
 
-    fn resources_request(&self) -> SliceRequest<'_> {
+    fn resources_request<'s>(&'s self, others: &'s BTreeMap<String, Quantity>) -> SliceRequest<'s> {
         let decided = self.record.and_then(|record| record.decided.as_ref());
         SliceRequest {
             peer: self.look.peer(),
@@ -135,6 +138,7 @@ impl SliceLook<'_> {
             class: &self.object.spec.class,
             resources: &self.object.spec.resources,
             granted: decided.and_then(Decided::grant),
+            granted_to_others: others,
             now: self.look.now,
         }
     }
@@ -175,12 +179,5 @@ impl SliceLook<'_> {
         let address = self.terms.map(|terms| terms.address.clone());
         let present = self.object.status.auth_params.as_ref();
         credential.in_place_of(present, address.unwrap_or_default())
-    }
-}
-
-fn denied(message: String) -> SliceDecision {
-    SliceDecision::Deny {
-        reason: DENIED.0.to_owned(),
-        message,
     }
 }

@@ -123,6 +123,7 @@ fn changed_resources_are_decided_on_again_and_unchanged_ones_are_not() {
             node_labels: [("region".to_owned(), "europe".to_owned())].into(),
             ..Grant::default()
         },
+        ..LiqoClasses::default()
     });
     let mut pool = Pool::with(|builder| builder.slices(Arc::new(policy)));
     pool.bring(replica("mypool")).settle();
@@ -226,4 +227,106 @@ fn the_administrator_can_request_a_new_decision() {
         .reconsider_slice(&pool.at_provider.view(&pool::consumer()), "nothere")
         .unwrap_err();
     assert_eq!(error.fault(), &Fault::Precondition(Precondition::NoSlice));
+}
+
+#[test]
+fn a_slice_gets_at_most_its_caps() {
+    let policy = LiqoClasses {
+        defaults: Grant::of_liqo(),
+        caps: resources(&[
+            ("cpu", "1500m"),
+            ("pods", "20"),
+            ("memory", "4Gi"),
+            ("gpu", "1"),
+        ]),
+        ..LiqoClasses::default()
+    };
+    let mut pool = Pool::with(|builder| builder.slices(Arc::new(policy)));
+    let mut slice = replica("mypool");
+    slice.spec.resources = resources(&[("cpu", "2"), ("memory", "4096Mi"), ("fpga", "7")]);
+    pool.bring(slice).settle();
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+    assert_eq!(
+        pool.slice("mypool").unwrap().status.resources,
+        resources(&[
+            ("cpu", "1500m"),
+            ("memory", "4096Mi"),
+            ("pods", "20"),
+            ("ephemeral-storage", "20Gi"),
+            ("fpga", "7"),
+        ])
+    );
+}
+
+#[test]
+fn all_slices_of_a_peer_get_at_most_the_total() {
+    let policy = LiqoClasses {
+        total: resources(&[("cpu", "4"), ("memory", "8Gi")]),
+        ..LiqoClasses::default()
+    };
+    let mut pool = Pool::with(|builder| builder.slices(Arc::new(policy)));
+    let slice = |name: &str, asked: &[(&str, &str)]| {
+        let mut slice = replica(name);
+        slice.spec.resources = resources(asked);
+        slice
+    };
+    // Both are decided on in one look.
+    pool.bring(slice("first", &[("cpu", "2500m"), ("gpu", "9")]));
+    pool.bring(slice("second", &[("cpu", "2")]));
+    pool.settle();
+    assert_eq!(pool.said("first"), ACCEPTED);
+    assert_eq!(
+        pool.said("second"),
+        [Some(Said::Accepted), Some(Said::Denied)]
+    );
+    let denied = pool.condition("second", About::Resources).unwrap();
+    assert_eq!(denied.reason, "ResourceSliceResourcesDenied");
+    assert_eq!(
+        denied.message,
+        "the consumer's slices may have 4 of \"cpu\" in all, and the other slices have 2500m of it"
+    );
+    // A slice with nothing of it, and one that fits.
+    pool.bring(slice("third", &[("memory", "8Gi")]));
+    pool.bring(slice("fourth", &[("cpu", "1500m"), ("memory", "0")]));
+    pool.settle();
+    assert_eq!(
+        (pool.said("third"), pool.said("fourth")),
+        (ACCEPTED, ACCEPTED)
+    );
+    // Its own grant does not count when a slice changes its request.
+    pool.edit("first", |slice| {
+        slice.spec.resources = resources(&[("cpu", "2")]);
+    });
+    pool.settle();
+    assert_eq!(pool.said("first"), ACCEPTED);
+    // A slice that is gone frees its part.
+    let fourth = ObjectRef::new(Kind::ResourceSlice, NAMESPACE, "fourth");
+    pool.at_provider.remove(&fourth);
+    pool.settle();
+    pool.administer(|provider, objects, _| {
+        provider.reconsider_slice(&objects.view(&pool::consumer()), "second")
+    });
+    pool.settle();
+    assert_eq!(pool.said("second"), ACCEPTED);
+}
+
+#[test]
+fn slices_of_liqos_class_may_be_denied() {
+    let policy = LiqoClasses {
+        denied: true,
+        ..LiqoClasses::default()
+    };
+    let mut pool = Pool::with(|builder| builder.slices(Arc::new(policy)));
+    let mut theirs = replica("theirs");
+    theirs.spec.class = "gold".to_owned();
+    pool.bring(replica("mypool"));
+    pool.bring(theirs);
+    pool.settle();
+    assert_eq!(
+        pool.said("mypool"),
+        [Some(Said::Accepted), Some(Said::Denied)]
+    );
+    let denied = pool.condition("mypool", About::Resources).unwrap();
+    assert_eq!(denied.message, "ResourceSlice resources denied");
+    assert_eq!(pool.said("theirs"), [Some(Said::Accepted), None]);
 }

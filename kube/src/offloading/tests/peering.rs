@@ -32,7 +32,10 @@ pub(super) struct Peering {
 impl Peering {
     /// Two clusters that have authenticated each other.
     pub(super) fn new() -> Self {
-        Self::with(Arc::new(LiqoClasses { defaults: grant() }))
+        Self::with(Arc::new(LiqoClasses {
+            defaults: grant(),
+            ..LiqoClasses::default()
+        }))
     }
 
     /// As [`new`](Self::new), with the same decision on each slice.

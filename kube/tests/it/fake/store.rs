@@ -420,7 +420,7 @@ fn merge(target: &mut Value, patch: Value) {
     }
 }
 
-const KINDS: [(&str, &str, &str, bool); 17] = [
+const KINDS: [(&str, &str, &str, bool); 18] = [
     ("Namespace", "v1", "namespaces", false),
     ("Secret", "v1", "secrets", true),
     ("ConfigMap", "v1", "configmaps", true),
@@ -437,6 +437,7 @@ const KINDS: [(&str, &str, &str, bool); 17] = [
     ("ClusterRole", RBAC, "clusterroles", false),
     ("ClusterRoleBinding", RBAC, "clusterrolebindings", false),
     ("ServiceCIDR", "networking.k8s.io/v1", "servicecidrs", false),
+    ("StorageClass", "storage.k8s.io/v1", "storageclasses", false),
     (
         "CertificateSigningRequest",
         "certificates.k8s.io/v1",
