@@ -195,6 +195,7 @@ fn config(home: &Home, peer: &ClusterId, policy: &Policy) -> ConsumerConfig {
     let mut config = ConsumerConfig::new(home.cluster_id().clone());
     config.policy = home.settings.with_addresses(policy);
     config.namespace = home.liqo_namespace();
+    config.peer_again = home.is_live();
     let settings = home.settings.of_provider(peer);
     config.peers.insert(peer.clone(), settings);
     config
@@ -261,6 +262,7 @@ pub(crate) fn consumer_with(
     let mut config = ConsumerConfig::new(home.cluster_id().clone());
     config.policy = settings.with_addresses(policy);
     config.namespace = home.liqo_namespace();
+    config.peer_again = home.is_live();
     for peer in settings.peers.keys() {
         config
             .peers

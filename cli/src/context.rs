@@ -216,5 +216,9 @@ pub(crate) fn load(home: &mut Home) -> Result<()> {
     home.learn_service_ranges()?;
     let mut watches = provider_side::watches(home)?;
     watches.extend(consumer_side::watches(home)?);
-    home.load(watches)
+    home.load(watches)?;
+    if home.has_undecided_slice() {
+        home.learn_storage_classes()?;
+    }
+    Ok(())
 }

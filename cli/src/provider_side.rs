@@ -3,7 +3,7 @@
 mod beside;
 mod peering_user;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use liqo_auth::{
     Machine,
@@ -261,6 +261,7 @@ fn builder_with(
     let builder = Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
         .key(home.key()?)
         .principals(principals)
+        .slices(Arc::new(settings.slice_policy()))
         .configure(|config| {
             config.kubernetes_signer = true;
             // In a home, a Tenant's status may come from anywhere.
@@ -271,6 +272,11 @@ fn builder_with(
             config.namespace = home.liqo_namespace();
             config.policy = policy.clone();
             config.require_approval = settings.require_approval;
+            config.peer_again = match settings.peer_again_days {
+                Some(0) => None,
+                Some(days) => Some(DAY * days.into()),
+                None => home.is_live().then_some(Duration::ZERO),
+            };
             for (peer, settings) in &settings.peers {
                 let peer = config.peers.entry(peer.clone()).or_default();
                 peer.tolerate_no_handshake = settings.tolerate_no_handshake;
@@ -380,3 +386,5 @@ pub(crate) fn refused(home: &Home, error: &Error) -> Failure {
         format!("{}: {}", home.site(), paragraph(error)),
     )
 }
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);

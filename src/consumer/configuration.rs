@@ -70,6 +70,12 @@ pub struct ConsumerConfig {
     /// The policy for all peers.
     #[serde(default)]
     pub policy: Policy,
+    /// Whether the nonce of the peering that this side ended last is signed again, as the
+    /// provider may let it [serve again](crate::provider::ProviderConfig::peer_again). Only
+    /// if nobody but administrators delivers nonces here: an old nonce and an old Identity
+    /// that are delivered again bring the peering back.
+    #[serde(default)]
+    pub peer_again: bool,
     /// The settings of each provider.
     #[serde(default)]
     pub peers: BTreeMap<ClusterId, PeerSettings>,
@@ -84,6 +90,7 @@ impl ConsumerConfig {
             key: None,
             namespace: None,
             policy: Policy::strict(),
+            peer_again: false,
             peers: BTreeMap::new(),
         }
     }
@@ -133,11 +140,12 @@ pub struct PeerSettings {
     pub accept_aws: bool,
     /// The way in which certificates are renewed.
     pub renewal: RenewalScheme,
-    /// Whether every resource slice for this provider is completed and signed. That
-    /// includes slices made by hand, by `liqoctl`, or by a provider that has rights
-    /// in its tenant namespace on this cluster. Otherwise, only slices that were
-    /// requested with [`Consumer::request_slice`](crate::Consumer::request_slice)
-    /// are signed.
+    /// Whether every resource slice for this provider is completed and signed, also if the
+    /// provider may have made it. A provider that is, or was, a consumer of this cluster as
+    /// well has rights in its tenant namespace here: without this setting, only the slices
+    /// for it that were requested with
+    /// [`Consumer::request_slice`](crate::Consumer::request_slice) are signed. The slices for
+    /// other providers are signed whoever made them: `kubectl`, `liqoctl` or a person.
     pub sign_slices_made_by_anyone: bool,
 }
 

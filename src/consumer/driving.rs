@@ -9,9 +9,9 @@ use crate::{
     error::{Error, Precondition},
     machine::{
         self, Concerns, Env, Holder, HolderStatus, Interest, Machine, Message, MessageBody, Mirror,
-        Side, Step, View, Watch,
+        Side, Step, View, Watch, sealed::PROVIDER_RECORD,
     },
-    model::{ClusterId, Kind, Object, Timestamp, names},
+    model::{ClusterId, Kind, Object, ObjectRef, Timestamp, names},
 };
 
 impl Machine for Consumer {
@@ -21,7 +21,14 @@ impl Machine for Consumer {
 
     fn watches(&self) -> Vec<Watch> {
         let mut watches = Watch::of_both_sides(self.0.namespace()).to_vec();
-        watches.extend([Kind::Identity, Kind::ResourceSlice, Kind::Renew].map(Watch::all));
+        // A Tenant shows that a provider is a consumer of this cluster as well.
+        let kinds = [
+            Kind::Identity,
+            Kind::ResourceSlice,
+            Kind::Renew,
+            Kind::Tenant,
+        ];
+        watches.extend(kinds.map(Watch::all));
         watches
     }
 
@@ -34,6 +41,11 @@ impl Machine for Consumer {
             kind,
             name: names::identity_name(peer),
         };
+        let as_a_consumer = ObjectRef::new(
+            Kind::Secret,
+            self.0.namespace(),
+            format!("{PROVIDER_RECORD}{peer}"),
+        );
         let label = names::REMOTE_CLUSTER_ID_LABEL;
         let mut interests = Interest::of_both_sides(peer, self.0.record_id(peer)).to_vec();
         interests.extend([
@@ -42,6 +54,11 @@ impl Machine for Consumer {
             replicated(Kind::ResourceSlice),
             replicated(Kind::Renew),
             named(Kind::Renew),
+            Interest::Object(as_a_consumer),
+            Interest::Named {
+                kind: Kind::Tenant,
+                name: peer.to_string(),
+            },
         ]);
         interests
     }

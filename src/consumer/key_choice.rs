@@ -106,7 +106,7 @@ impl Look<'_> {
     }
 
     /// Whether the provider is a consumer of this cluster as well, or was one.
-    fn is_of_a_consumer(&self) -> Result<bool, Error> {
+    pub(super) fn is_of_a_consumer(&self) -> Result<bool, Error> {
         let (view, peer) = (self.view, self.peer());
         let record = format!("{PROVIDER_RECORD}{peer}");
         let user = names::peering_user(peer);

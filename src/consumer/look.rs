@@ -80,7 +80,8 @@ impl<'a> Look<'a> {
         };
         let nonce = verify::nonce_at(text, &expectation, self.policy(), object.clone())?;
         let record = self.observed.record();
-        if record.is_some_and(|record| record.has_spent(&nonce)) {
+        let may_peer_again = self.configuration.settings.peer_again;
+        if record.is_some_and(|record| record.has_spent(&nonce, may_peer_again)) {
             return Err(Error::new(PeerMisbehaved::NonceUsed, object, "data.nonce"));
         }
         Ok(nonce)

@@ -41,8 +41,8 @@ sparse! {
     #[serde(with = "record_bytes::list")]
     pub(super) signed_before: Vec<Nonce>,
     /// The nonces in this library's form that were signed before this side ended a
-    /// peering, the latest last. These nonces are not signed again, since an old
-    /// message may be delivered again after the provider has answered a later nonce.
+    /// peering, the latest last. These nonces are not signed again, since
+    /// an old message may be delivered again after the provider has answered a later nonce.
     #[serde(with = "record_bytes::list")]
     pub(super) spent: Vec<Nonce>,
     /// Whether the pins were released, and no new Identity has been accepted since.
@@ -53,6 +53,8 @@ sparse! {
     pub(super) slices: BTreeMap<String, Received>,
     /// The names of the resource slices that this side requested.
     pub(super) requested: BTreeSet<String>,
+    /// The UIDs of the resource slices that the provider may have made.
+    pub(super) doubted: BTreeSet<String>,
     /// Whether the requested slices get a VirtualNode, by the slices' names. Requests of
     /// earlier versions are not among them.
     pub(super) virtual_nodes: BTreeMap<String, bool>,
@@ -138,12 +140,24 @@ impl Record {
         }
     }
 
-    /// Whether this nonce was signed before this side ended a peering. Two nonces
-    /// are the same if they decode to the same bytes.
-    pub(super) fn has_spent(&self, nonce: &Nonce) -> bool {
+    /// Whether this nonce was signed before this side ended a peering, and is not signed
+    /// again. With `may_peer_again`, the nonce of the last peering is, until another peering
+    /// begins. Two nonces are the same if they decode to the same bytes.
+    pub(super) fn has_spent(&self, nonce: &Nonce, may_peer_again: bool) -> bool {
         let digest = nonce.bytes_digest();
-        let mut spent = self.spent.iter();
-        spent.any(|spent| spent.bytes_digest() == digest)
+        let has_ended = self.ended.is_some();
+        let spent = match &*self.spent {
+            [before @ .., _] if may_peer_again && has_ended => before,
+            spent => spent,
+        };
+        spent.iter().any(|spent| spent.bytes_digest() == digest)
+    }
+
+    /// Begins a peering with this nonce.
+    pub(super) fn begin(&mut self, nonce: &Nonce) {
+        let digest = nonce.bytes_digest();
+        self.ended = None;
+        self.spent.retain(|spent| spent.bytes_digest() != digest);
     }
 
     /// The Secret with the record.
@@ -202,6 +216,17 @@ mod tests {
         }
         assert_eq!(record.signed_before, nonces[13..]);
         assert_eq!(record.spent, nonces[1..]);
-        assert!(!record.has_spent(&nonces[0]) && record.has_spent(&nonces[1]));
+        let strict = |record: &Record, at: usize| record.has_spent(&nonces[at], false);
+        assert!(!strict(&record, 0) && strict(&record, 1) && strict(&record, 16));
+        // The last one may serve again after an end, until another peering begins.
+        let again = |record: &Record, at: usize| record.has_spent(&nonces[at], true);
+        assert!(again(&record, 16));
+        record.ended = Some(BTreeSet::new());
+        assert!(!again(&record, 16) && again(&record, 15) && strict(&record, 16));
+        record.begin(&nonces[16]);
+        assert!(!strict(&record, 16) && again(&record, 15));
+        record.spend(nonces[16].clone());
+        record.begin(&nonces[0]);
+        assert!(again(&record, 16));
     }
 }

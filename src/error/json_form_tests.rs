@@ -163,6 +163,10 @@ fn incompatible() -> Vec<Error> {
         in_field("data.nonce", PeerIncompatible::NonceExpired { at: time() }),
         in_nonce(PeerIncompatible::NonceMissing),
         in_identity(
+            "metadata.annotations[liqo-auth/commitment]",
+            PeerIncompatible::CommitmentMissing,
+        ),
+        in_identity(
             "spec.namespace",
             PeerIncompatible::NamespaceName(NameError::Empty),
         ),

@@ -37,6 +37,17 @@ family! {
             advice: "Make a nonce for this peer and have the consumer sign it; an unmodified \
                      consumer has to delete its Secret liqo-signed-nonce first.",
         },
+        /// The provider's commitment is not in the Identity, although a key of this provider is
+        /// known or its nonce commits to one.
+        #[error("the Identity does not carry the provider's commitment")]
+        CommitmentMissing => {
+            code: "commitment-missing",
+            rule: NoRule("no rule requires a commitment, and Liqo itself has none"),
+            advice: "Authenticate by `liqo-auth authenticate`, since `liqoctl` does not carry the \
+                     commitment; or compare the fingerprint of the provider's key with its \
+                     administrator, and accept this provider without it \
+                     (acceptUnprovenProvider).",
+        },
         /// A namespace does not have the form of a namespace's name.
         #[error("namespace: {0}")]
         NamespaceName(NameError) => {

@@ -158,13 +158,16 @@ family! {
             rule: NoRule("the end of a peering is this side's own decision"),
             advice: "Authenticate again: ask the provider for a nonce, and sign it.",
         },
-        /// The resource slice is for this provider, but this side did not request it.
-        #[error("this side did not ask for the resource slice")]
+        /// The resource slice is for this provider, and the provider may have made it: it is a
+        /// consumer of this cluster as well, and so has rights in its tenant namespace.
+        #[error("the provider may have made this resource slice, since it is a consumer of this \
+                 cluster as well")]
         SliceNotRequested => {
             code: "slice-not-requested",
             rule: Broken(Rule::OwnRecords),
-            advice: "Delete the slice; but if an administrator of this cluster created it by \
-                     hand, request a slice of the same name through this library instead.",
+            advice: "Delete the slice; but if an administrator of this cluster made it, request \
+                     it by the same name through this library, or let the settings for this \
+                     provider sign slices made by anyone (signSlicesMadeByAnyone).",
         },
         /// The token protocol is off.
         #[error("the token protocol is off")]

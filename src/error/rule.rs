@@ -28,8 +28,11 @@ pub enum Rule {
     /// embedder vouches for it, or for all running peerings of Liqo. It has not
     /// expired, is read only from the peer's own tenant namespace, and is accepted
     /// once. The same key, request and nonce succeed again while their Tenant
-    /// exists. A nonce is replaced only on request, or if it expired before its
-    /// first Tenant arrived.
+    /// exists. If the configuration
+    /// [says so](crate::provider::ProviderConfig::peer_again), the nonce of a peering that has
+    /// ended serves again, for a time, for the pinned key and a Tenant with another UID: unless
+    /// there was a drain, a denial, a release, a succession or an end for good. A nonce is
+    /// replaced only on request, or if it expired before its first Tenant arrived.
     Nonce,
     /// Rule 5. The key of a cluster ID is pinned. The pin outlasts the peering
     /// while a certificate or an access key may still be valid. Another key is

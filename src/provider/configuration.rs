@@ -115,6 +115,18 @@ pub struct ProviderConfig {
         deserialize_with = "seconds"
     )]
     pub nonce_lifetime: Duration,
+    /// How long a peering that has ended may begin again with its nonce: the nonce serves again
+    /// for the pinned key and a new Tenant, at least while it is valid. `None`, the default: a
+    /// nonce serves once. Liqo keeps a nonce and its signature when a peering ends, and its
+    /// `liqoctl authenticate` takes them again. A nonce never serves again after a drain, a
+    /// denial, a release or a succession of the key, or an
+    /// [end for good](super::Provider::end_for_good), and an approver decides anew.
+    #[serde(
+        default,
+        rename = "peerAgainSeconds",
+        deserialize_with = "maybe_seconds"
+    )]
+    pub peer_again: Option<Duration>,
     /// The certificate lifetime that the provider requests from the signer; 365 days
     /// by default. The Kubernetes API accepts no less than ten minutes
     /// ([`expiration_seconds`](super::SigningRequest::expiration_seconds)).
@@ -173,6 +185,7 @@ impl ProviderConfig {
             adopt_from_liqo: false,
             adopt_up_to: caps::liqos_resources(),
             nonce_lifetime: one_day(),
+            peer_again: None,
             certificate_lifetime: one_year(),
             namespace: None,
             policy: Policy::strict(),
@@ -206,6 +219,10 @@ fn one_year() -> Duration {
 
 fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     u64::deserialize(deserializer).map(Duration::from_secs)
+}
+
+fn maybe_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.map(Duration::from_secs))
 }
 
 fn ca_bundle<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<CaBundle>, D::Error> {

@@ -168,4 +168,8 @@ pub(crate) struct Unauthenticate {
     /// Wait until what was deleted is gone, for at most --timeout
     #[arg(long)]
     pub(crate) wait: bool,
+    /// On the provider: the consumer's nonce does not serve again, as it does for `liqoctl
+    /// authenticate` after an end
+    #[arg(long = "final")]
+    pub(crate) for_good: bool,
 }

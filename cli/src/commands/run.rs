@@ -42,6 +42,9 @@ pub(super) fn run(context: &Context, arguments: &Run) -> Result<()> {
     if arguments.sides.has_consumer() {
         home.learn_service_ranges()?;
     }
+    if arguments.sides.has_provider() {
+        home.learn_storage_classes()?;
+    }
     home.on_cluster(|cluster| {
         let (home, cluster) = (&home, cluster.clone());
         let keys = ProviderKeys::of(&cluster);

@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
             "End the authentication with {peer} in {}?",
             local.site()
         ))?;
-        return alone(context, local, &peer, until);
+        return alone(context, local, &peer, arguments, until);
     };
     let mut remote = match remote {
         ProviderAccess::Administrator(remote) => *remote,
@@ -48,7 +48,7 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
     let identity = leave(context, local, &peer, Side::Local)?;
     // What holds the Identity does not keep the rights at the provider.
     let consumer = identity.home.cluster_id().clone();
-    let tenant = end(context, remote, &consumer, Side::Remote)?;
+    let tenant = end(context, remote, &consumer, arguments, Side::Remote)?;
     await_removal([identity, tenant], until)
 }
 
@@ -131,9 +131,17 @@ fn check_direction(local: &Home, remote: &Home) -> Result<()> {
 }
 
 /// Ends the peering on one home only: as the consumer, or else as the provider.
-fn alone(context: &Context, home: Home, peer: &ClusterId, until: Option<Instant>) -> Result<()> {
+fn alone(
+    context: &Context,
+    home: Home,
+    peer: &ClusterId,
+    arguments: &Unauthenticate,
+    until: Option<Instant>,
+) -> Result<()> {
     let is_consumer = is_consumer(&home, peer);
-    let is_provider = get::tenant_of(&home, peer).is_some();
+    let was_provider = || overview::peers(&home).contains(&(peer.clone(), Role::Consumer));
+    let is_provider =
+        get::tenant_of(&home, peer).is_some() || (arguments.for_good && was_provider());
     match (is_consumer, is_provider) {
         (false, false) => Err(Failure::waiting(format!(
             "{} has no peering with {peer}",
@@ -148,7 +156,10 @@ fn alone(context: &Context, home: Home, peer: &ClusterId, until: Option<Instant>
             }
             Ok(())
         }
-        (false, true) => await_removal([end(context, home, peer, Side::Only)?], until),
+        (false, true) => {
+            let tenant = end(context, home, peer, arguments, Side::Only)?;
+            await_removal([tenant], until)
+        }
     }
 }
 
@@ -178,12 +189,22 @@ fn leave(context: &Context, mut home: Home, provider: &ClusterId, side: Side) ->
 }
 
 /// Ends the peering on the provider. Returns the consumer's Tenant, which is deleted.
-fn end(context: &Context, mut home: Home, consumer: &ClusterId, side: Side) -> Result<Deleted> {
+fn end(
+    context: &Context,
+    mut home: Home,
+    consumer: &ClusterId,
+    arguments: &Unauthenticate,
+    side: Side,
+) -> Result<Deleted> {
     let was_there = get::tenant_of(&home, consumer).is_some();
     let mut provider = ProviderSide::new(&mut home, consumer, &context.policy, context.clock)?;
-    provider.administer("the Tenant is not deleted", |provider, view, _| {
-        provider.end(view)
-    })?;
+    provider.administer(
+        "the Tenant is not deleted",
+        |provider, view, _| match arguments.for_good {
+            true => provider.end_for_good(view),
+            false => provider.end(view),
+        },
+    )?;
     provider.settle()?;
     let done = match was_there {
         true => "Tenant correctly deleted",

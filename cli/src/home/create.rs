@@ -163,11 +163,13 @@ fn objects_and_settings(blueprint: &Blueprint) -> Result<(Settings, Store)> {
         api_server_ca: blueprint.api_server_ca.clone(),
         is_internal: false,
         require_approval: blueprint.require_approval,
+        peer_again_days: None,
         signer: blueprint.signer,
         for_cluster: blueprint.for_cluster,
         key_per_provider: blueprint.key_per_provider.then_some(true),
         addresses: addresses_beside(&blueprint.api_server),
         service_ranges: Vec::new(),
+        storage_classes: Vec::new(),
         slices: Default::default(),
         peers: Default::default(),
     };

@@ -2,9 +2,11 @@
 //! effect is a request.
 
 mod provider_access;
+mod published_ca;
 mod service_ranges;
 mod settings;
 mod signer;
+mod storage_classes;
 mod stored_settings;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
@@ -15,13 +17,16 @@ use kube::{Client, api::DynamicObject};
 use liqo_auth::{
     crypto::{KeyPair, RecordKey},
     machine::{Effect, Watch},
-    model::{ClusterId, NamespaceName, Object, ObjectRef, names},
+    model::{ClusterId, NamespaceName, Object, ObjectRef, StorageClass, names},
 };
 use liqo_auth_kube::{Applied, Cluster, Opened, apply, client_of, find, get, list};
 use tokio::runtime::{Builder, Runtime};
 
 pub(crate) use self::provider_access::{PeeringUser, ProviderAccess};
-use self::stored_settings::{NAME, StoredSettings};
+use self::{
+    published_ca::OwnCa,
+    stored_settings::{NAME, StoredSettings},
+};
 use super::{
     Ground, Home, Use,
     kubeconfig::{Endpoint, config},
@@ -55,8 +60,11 @@ pub(super) struct Live {
     met: BTreeSet<ObjectRef>,
     /// Whether the program runs in the cluster.
     is_inside: bool,
+    own_ca: OwnCa,
     /// The addresses of the cluster's Services. Empty until they are read.
     service_ranges: Vec<IpNet>,
+    /// The storage classes of the cluster. Empty until they are read.
+    storage_classes: Vec<StorageClass>,
     /// How long a command waits for a certificate.
     timeout: Duration,
     /// Liqo's namespace, if it is not the usual one.
@@ -120,12 +128,11 @@ impl Live {
             client,
             found,
         } = server;
-        let mut config_maps = opened.config_maps.into_iter();
-        let is_it = |it: &DynamicObject| it.metadata.name.as_deref() == Some(NAME);
+        let is_it = |it: &&DynamicObject| it.metadata.name.as_deref() == Some(NAME);
         let mut settings = StoredSettings::none(connection.liqo_namespace());
-        settings.config_map = config_maps.find(is_it);
+        settings.config_map = opened.config_maps.iter().find(is_it).cloned();
         settings.secret = opened.settings;
-        let live = Self {
+        let mut live = Self {
             runtime,
             cluster: opened.cluster,
             client,
@@ -138,10 +145,13 @@ impl Live {
             provider_keys: opened.provider_keys,
             met: BTreeSet::new(),
             is_inside: connection.in_cluster,
+            own_ca: OwnCa::default(),
             service_ranges: Vec::new(),
+            storage_classes: Vec::new(),
             timeout: USUAL_TIMEOUT,
             liqo_namespace: connection.liqo_namespace.clone(),
         };
+        live.learn_own_ca(&opened.config_maps)?;
         let settings = live.settings(&live.settings)?;
         Ok((live, settings))
     }

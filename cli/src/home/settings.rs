@@ -9,14 +9,17 @@ use ipnet::IpNet;
 use liqo_auth::{
     consumer::PeerSettings,
     crypto::Fingerprint,
-    model::{ApiServerUrl, ClusterId, DocumentError, NamespaceName, ProxyUrl, read_document},
+    model::{
+        ApiServerUrl, ClusterId, DocumentError, NamespaceName, ProxyUrl, StorageClass,
+        read_document,
+    },
     policy::{Addresses, Policy},
 };
 use liqo_auth_kube::ProviderKeys;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use super::slices::Slices;
+use super::slices::{self, SlicePolicy, Slices};
 use crate::{policy_name::PolicyName, renewal_name::RenewalName};
 
 /// The settings of a home.
@@ -41,6 +44,10 @@ pub(crate) struct Settings {
     /// Whether a person approves each request before it is signed.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub(crate) require_approval: bool,
+    /// For how many days after its end a peering may begin again with its nonce. With 0, never.
+    /// If this is left out, never in a home; on a cluster, while the nonce is valid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) peer_again_days: Option<u16>,
     /// Who signs for peers.
     #[serde(default, skip_serializing_if = "Signer::is_home")]
     pub(crate) signer: Signer,
@@ -57,6 +64,9 @@ pub(crate) struct Settings {
     /// The addresses of the cluster's own Services, at which no provider is.
     #[serde(skip)]
     pub(crate) service_ranges: Vec<IpNet>,
+    /// The storage classes of the cluster.
+    #[serde(skip)]
+    pub(crate) storage_classes: Vec<StorageClass>,
     /// What the resource slices of consumers get.
     #[serde(default, skip_serializing_if = "Slices::is_usual")]
     pub(crate) slices: Slices,
@@ -121,6 +131,15 @@ pub(crate) struct Peer {
     /// Whether the provider gets a key of its own, if it is not as for the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) key_per_provider: Option<bool>,
+    /// Whether slices for the provider are signed that the provider may have made.
+    #[serde(skip_serializing_if = "Not::not")]
+    pub(crate) sign_slices_made_by_anyone: bool,
+    /// What the consumer's resource slices get, if it is not as for the others.
+    #[serde(
+        deserialize_with = "slices::of_peer",
+        skip_serializing_if = "Slices::is_usual"
+    )]
+    pub(crate) slices: Slices,
 }
 
 /// The settings in a cluster's ConfigMap. The rest follows from the cluster itself and
@@ -131,11 +150,18 @@ pub(super) struct OnCluster {
     /// The URL of the API server, as peers reach it, if it is not the kubeconfig's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) api_server: Option<ApiServerUrl>,
-    /// The CA of the API server's certificate (PEM), if it is not the kubeconfig's.
+    /// The CA of the API server's certificate (PEM), if it is not the cluster's own.
     #[serde(rename = "apiServerCA", skip_serializing_if = "Option::is_none")]
     pub(super) api_server_ca: Option<String>,
+    /// Whether a public CA signed the API server's certificate, so that peers need no CA. If
+    /// neither this nor a CA is said, peers get the cluster's own CA.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) publicly_trusted: Option<bool>,
     #[serde(skip_serializing_if = "Not::not")]
     pub(super) require_approval: bool,
+    /// For how many days after its end a peering may begin again with its nonce.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) peer_again_days: Option<u16>,
     /// Who signs for peers, if it is not the cluster's own signer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) signer: Option<Signer>,
@@ -199,6 +225,13 @@ impl Settings {
         settings
     }
 
+    /// The decision on the resource slices of consumers.
+    pub(crate) fn slice_policy(&self) -> SlicePolicy {
+        let of_peers = self.peers.iter();
+        let of_peers = of_peers.map(|(peer, settings)| (peer, &settings.slices));
+        SlicePolicy::new(&self.slices, of_peers, &self.storage_classes)
+    }
+
     /// Tells the controllers' key store which new providers get keys of their own.
     pub(crate) fn choose_keys(&self, keys: &ProviderKeys) {
         let of_peers = self.peers.iter();
@@ -238,9 +271,9 @@ impl Peer {
             accept_unproven_provider: self.accept_unproven_provider,
             publicly_trusted: self.publicly_trusted,
             accept_aws: self.accept_aws,
+            sign_slices_made_by_anyone: self.sign_slices_made_by_anyone,
             policy: self.policy.map(PolicyName::policy),
             renewal: self.renewal.scheme(),
-            ..PeerSettings::default()
         }
     }
 }
@@ -259,6 +292,7 @@ mod tests {
             ),
             is_internal: false,
             require_approval: true,
+            peer_again_days: Some(30),
             signer: Signer::Kubernetes,
             for_cluster: true,
             key_per_provider: Some(true),
@@ -267,9 +301,8 @@ mod tests {
                 refused: vec!["10.96.0.0/12".parse().unwrap()],
             },
             service_ranges: Vec::new(),
-            slices: Slices {
-                adopt_up_to: Some([("cpu".to_owned(), "2".into())].into()),
-            },
+            storage_classes: Vec::new(),
+            slices: read_document(b"adoptUpTo: {cpu: 2}").unwrap(),
             peers: BTreeMap::from([(
                 "cl-b".parse().unwrap(),
                 Peer {
@@ -284,11 +317,25 @@ mod tests {
                     tolerate_no_handshake: true,
                     renewal: RenewalName::ByHand,
                     key_per_provider: Some(false),
+                    sign_slices_made_by_anyone: true,
+                    slices: read_document(b"caps: {cpu: 4}").unwrap(),
                 },
             )]),
         };
         let text = settings.write().unwrap();
         assert_eq!(Settings::read(text.as_bytes()).unwrap(), settings);
+    }
+
+    #[test]
+    fn what_a_takeover_keeps_is_said_for_all_peers() {
+        let text = |peer: &str| {
+            format!(
+                "clusterID: cl-a\napiServer: https://a.example\npeers: {{cl-b: {{slices: {peer}}}}}\n"
+            )
+        };
+        assert!(Settings::read(text("{caps: {cpu: 2}}").as_bytes()).is_ok());
+        let error = Settings::read(text("{adoptUpTo: {cpu: 2}}").as_bytes()).unwrap_err();
+        assert!(error.to_string().contains("for all peers"), "{error}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::{
         record::{Received, Record},
     },
     crypto::{CertificateError, Fingerprint, Nonce, PublicKey, SigningKey},
-    error::{Error, Fault, PeerMisbehaved, Precondition},
+    error::{CommitmentFault, Error, Fault, PeerIncompatible, PeerMisbehaved, Precondition},
     machine::{Holder, Notice},
     model::{Identity, Timestamp},
     policy::Forms,
@@ -242,11 +242,13 @@ impl HolderContext<'_> {
                 .ok_or(fault)
         });
         let (assurance, provider_key, nonce) = graded.map_err(|fault| {
-            Error::found_in(
-                identity,
-                "metadata.annotations[liqo-auth/commitment]",
-                PeerMisbehaved::Commitment(fault),
-            )
+            let fault = match fault {
+                // `liqoctl` carries no annotation.
+                CommitmentFault::Missing => Fault::from(PeerIncompatible::CommitmentMissing),
+                fault => PeerMisbehaved::Commitment(fault).into(),
+            };
+            let field = "metadata.annotations[liqo-auth/commitment]";
+            Error::found_in(identity, field, fault)
         })?;
         let first_seen =
             provider_key.filter(|_| assurance == Assurance::Continuity && pinned.is_none());

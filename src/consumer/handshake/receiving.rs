@@ -24,7 +24,7 @@ impl Look<'_> {
                 return Ok(());
             }
             self.check_nonce(nonce.as_bytes(), None)?;
-            plan.records.change(|record| record.ended = None);
+            plan.records.change(|record| record.begin(nonce));
             return self.store_nonce(nonce, None, plan);
         };
         let signing = self.signing(keys, nonce);

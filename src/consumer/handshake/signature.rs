@@ -58,7 +58,7 @@ impl Signing<'_> {
             None => self.make_signature(plan)?,
         };
         plan.records.change(|record| {
-            record.ended = None;
+            record.begin(self.nonce);
             if let Some(csr) = &csr {
                 record.csr = Some(csr.pem().to_vec());
             }

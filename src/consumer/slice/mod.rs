@@ -163,18 +163,40 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Checks that this side requested the slice. A provider may have rights in the
-    /// tenant namespace and create a slice there. Such a slice does not count as
-    /// this side's own.
+    /// Checks that the peer did not make the slice. It may have, if it is a consumer of this
+    /// cluster as well: then it has rights in the tenant namespace.
     fn check_requested(&self, slice: &ResourceSlice) -> Result<(), Error> {
         let record = self.observed.record();
-        let name = &slice.metadata.name;
-        if self.settings().sign_slices_made_by_anyone
-            || record.is_some_and(|record| record.requested.contains(name))
-        {
+        let metadata = &slice.metadata;
+        let is_requested = record.is_some_and(|record| record.requested.contains(&metadata.name));
+        if is_requested || self.settings().sign_slices_made_by_anyone {
             return Ok(());
         }
-        Err(Error::found_in(slice, "", PolicyRefusal::SliceNotRequested))
+        let is_doubted = record.is_some_and(|record| record.doubted.contains(&metadata.uid));
+        match is_doubted || self.is_of_a_consumer()? {
+            true => Err(Error::found_in(slice, "", PolicyRefusal::SliceNotRequested)),
+            false => Ok(()),
+        }
+    }
+
+    /// Remembers the slices that the peer may have made, until they are gone: they are not
+    /// signed either when the peer has no rights any more.
+    fn remember_doubted(&self, slices: &[Slice<'_>], plan: &mut Plan<'_>) {
+        let refusal = PolicyRefusal::SliceNotRequested.into();
+        let doubted = slices.iter().filter(|slice| {
+            matches!(&slice.status.phase, SlicePhase::Refused(error) if *error.fault() == refusal)
+        });
+        let doubted = doubted.filter_map(|slice| {
+            let object = self
+                .view
+                .find::<ResourceSlice>(&slice.status.slice.namespace, &slice.status.slice.name);
+            Some(object.ok()??.metadata.uid.clone())
+        });
+        let doubted: BTreeSet<String> = doubted.collect();
+        let known = self.observed.record().map(|record| &record.doubted);
+        if known.map_or(!doubted.is_empty(), |known| *known != doubted) {
+            plan.records.change(|record| record.doubted = doubted);
+        }
     }
 
     /// Whether the record, or else the slice's annotation, asks for a VirtualNode.
@@ -225,6 +247,7 @@ impl<'a> Look<'a> {
                 plan.refuse_at(slice.status.slice.clone(), error);
             }
         }
+        self.remember_doubted(&slices, plan);
         let names = slices.iter().map(|slice| slice.status.slice.name.as_str());
         let names: BTreeSet<&str> = names.collect();
         let is_there = |name: &str| names.contains(name);

@@ -15,7 +15,8 @@ use crate::{
     machine::{Awaited, Notice, Step, View, replication},
     model::{Kind, Metadata, Object, ObjectRef, Renew, Resource, Timestamp, names},
     provider::{
-        Provider, credentials::delete_unanswered, look::Look, observed::Observed, records::Plan,
+        Provider, credentials::delete_unanswered, handshake::hand_out_again, look::Look,
+        observed::Observed, record::Record, records::Plan,
     },
 };
 
@@ -32,13 +33,30 @@ impl Provider {
     /// that are being deleted, and those that this cluster itself requests from the
     /// peer.
     pub fn end(&self, view: &View<'_>) -> Result<Step, Error> {
+        self.end_by(view, |record| record.offered = None)
+    }
+
+    /// As [`end`](Self::end). The nonce of the peering does not
+    /// [serve again](crate::provider::ProviderConfig::peer_again), also if the peering has
+    /// ended before.
+    ///
+    /// # Errors
+    /// As [`end`](Self::end).
+    pub fn end_for_good(&self, view: &View<'_>) -> Result<Step, Error> {
+        self.end_by(view, |record| {
+            record.offered = None;
+            record.end_for_good();
+        })
+    }
+
+    fn end_by(&self, view: &View<'_>, change: impl FnOnce(&mut Record)) -> Result<Step, Error> {
         let observed = self.observe(view)?;
         if let Some(error) = slices_remain(&observed, view) {
             return Err(error);
         }
         let look = self.look_at(view, &observed, Timestamp::EPOCH);
         let mut plan = look.plan();
-        plan.records.peer.change(|record| record.offered = None);
+        plan.records.peer.change(change);
         let tenant = observed.tenant_id().zip(observed.tenant_metadata());
         let Some((id, metadata)) = tenant else {
             if let Some(nonce) = observed.nonce {
@@ -115,11 +133,12 @@ fn slices_remain(observed: &Observed<'_>, view: &View<'_>) -> Option<Error> {
 
 /// Deletes the peering's Secrets and renewals in the tenant namespace. Also deletes
 /// the empty Secret by which Liqo asks for a nonce, since only an administrator may
-/// invite a peer whose peering has ended.
+/// invite a peer whose peering has ended. A nonce that serves again stays.
 fn delete_leftovers(look: &Look<'_>, plan: &mut Plan<'_>) {
     let (observed, view) = (look.observed, look.view);
     let namespace = observed.namespace_name();
-    if let Some(nonce) = observed.nonce {
+    let is_kept = hand_out_again(look, plan);
+    if let Some(nonce) = observed.nonce.filter(|_| !is_kept) {
         let is_empty = nonce.get(names::NONCE).is_none_or(<[u8]>::is_empty);
         if is_empty && nonce.metadata.deletion_timestamp.is_none() {
             plan.notify(Notice::NonceAskedAfterEnd);
@@ -130,7 +149,7 @@ fn delete_leftovers(look: &Look<'_>, plan: &mut Plan<'_>) {
         let peer = metadata.label(names::REMOTE_CLUSTER_ID_LABEL);
         let is_the_peers = peer == Some(observed.peer.as_str());
         metadata.namespace == namespace
-            && (name == names::NONCE_SECRET
+            && (name == names::NONCE_SECRET && !is_kept
                 || (is_the_peers && name.starts_with(names::ISSUED_CERTIFICATE_SECRET)))
     });
     secrets.for_each(|secret| plan.delete_present(secret));

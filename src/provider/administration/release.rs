@@ -77,6 +77,7 @@ impl Provider {
                 plan.records.peer.change(|record| {
                     record.public_key = None;
                     record.proof = None;
+                    record.again = None;
                 });
                 let event = Event::new(view.peer(), Decision::KeyReleased);
                 let event = event.by_key(record.public_key.as_ref().map(PublicKey::fingerprint));

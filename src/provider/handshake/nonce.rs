@@ -75,7 +75,10 @@ pub(crate) fn make_nonce(
     // The invitation must be on record before the nonce is sent.
     plan.records.peer.change_or_make(
         || Record::new(None, look.now),
-        |record| record.offered = Some(Offer::of(&nonce)),
+        |record| {
+            record.offered = Some(Offer::of(&nonce));
+            record.again = None;
+        },
     );
     let id = observed.nonce_id();
     let made = Event::new(look.peer(), Decision::NonceMade).about(id.clone());
@@ -103,6 +106,27 @@ pub(crate) fn hand_out(
     put(look, nonce, why, plan)?;
     look.await_tenant(nonce, plan);
     Ok(())
+}
+
+/// Keeps the nonce that serves again in the nonce Secret, and puts it into an empty one, by
+/// which Liqo asks for a nonce. Returns whether the Secret stays.
+pub(crate) fn hand_out_again(look: &Look<'_>, plan: &mut Plan<'_>) -> bool {
+    let record = look.observed.record();
+    let (Some(again), Some(secret)) = (
+        record.and_then(|record| record.serves_again(look.now)),
+        look.observed.nonce,
+    ) else {
+        return false;
+    };
+    plan.wake_by(again.until());
+    let nonce = again.nonce.as_bytes();
+    match secret.get(names::NONCE) {
+        None | Some([]) => plan.edit(secret, |secret| {
+            secret.data.insert(names::NONCE.to_owned(), nonce.into());
+        }),
+        Some(text) => return text == nonce,
+    }
+    true
 }
 
 /// Hands the offered nonce out again while a Tenant exists that has not used it. The
@@ -171,6 +195,11 @@ pub(crate) fn phase_without_tenant(look: &Look<'_>) -> Result<Phase, Error> {
     };
     let present = present(look);
     if let PresentNonce::Usable(nonce) = present {
+        // Nobody has invited the peer again.
+        let again = record.and_then(|record| record.serves_again(look.now));
+        if again.is_some_and(|again| again.is(&nonce)) {
+            return Ok(ended());
+        }
         return Ok(Phase::AwaitsTenant(nonce));
     }
     if record.is_some_and(|record| still_invites(look, record)) {
@@ -217,7 +246,11 @@ pub(super) fn present(look: &Look<'_>) -> PresentNonce {
     };
     let record = observed.record();
     if record.is_some_and(|record| record.has_used(&nonce)) {
-        return PresentNonce::Used;
+        let again = record.and_then(|record| record.serves_again(look.now));
+        return match again.is_some_and(|again| again.is(&nonce)) {
+            true => PresentNonce::Usable(nonce),
+            false => PresentNonce::Used,
+        };
     }
     if look.view.vouches_for(&nonce) {
         return PresentNonce::Usable(nonce);

@@ -7,7 +7,7 @@ use crate::{
     crypto::{Answer, CertificateChain, Nonce, PublicKey},
     error::Error,
     machine::Part,
-    model::{Resource, Tenant, names},
+    model::{Resource, Tenant, TenantCondition, names},
     provider::{
         look::Look,
         record::{IssuedCertificate, Proof, Record, StoredCommitment, Verdict, signature_digest},
@@ -57,6 +57,7 @@ pub(crate) fn record_proof(
         signature: Some(signature_digest(tenant)),
         commitment,
         verdict: is_approved.then_some(Verdict::Approved),
+        may_serve_again: predecessor.is_none(),
     };
     // This certificate stays valid, also if the peer gets another one.
     let liqos_until = adopted_until(look, tenant);
@@ -93,11 +94,17 @@ pub(crate) fn record_proof(
 }
 
 /// Forgets the proof of a Tenant that is gone or is being deleted. A later Tenant proves
-/// itself anew, even if a store gives it the earlier one's UID.
+/// itself anew, even if a store gives it the earlier one's UID. The nonce may
+/// [serve again](crate::provider::ProviderConfig::peer_again).
 pub(crate) fn end_proof(look: &Look<'_>, plan: &mut Plan<'_>) {
     let tenant = look.observed.tenant_metadata();
     if tenant.is_none_or(|tenant| tenant.deletion_timestamp.is_some()) {
-        plan.records.peer.change(|record| record.proof = None);
+        let within = look.configuration.settings.peer_again;
+        let is_drained = look.observed.condition() == TenantCondition::Drained;
+        let within = within.filter(|_| !is_drained);
+        plan.records
+            .peer
+            .change(|record| record.end_proof(within, look.now));
     }
 }
 

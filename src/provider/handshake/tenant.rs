@@ -191,8 +191,38 @@ impl Look<'_> {
             None => self.usable_nonce(tenant)?,
         };
         verify::nonce_signature(tenant, verified, &nonce, self.policy())?;
+        self.check_serves(&nonce, tenant, verified)?;
         let is_free = self.observed.is_known() || self.name_is_free(tenant)?;
         Ok(is_free.then_some(nonce))
+    }
+
+    /// Checks that a nonce which serves again serves the pinned key, in a Tenant that is not
+    /// the one whose peering has ended (rule 4).
+    fn check_serves(
+        &self,
+        nonce: &Nonce,
+        tenant: &Tenant,
+        verified: &VerifiedTenant,
+    ) -> Result<(), Error> {
+        let Some(record) = self
+            .observed
+            .record()
+            .filter(|record| record.has_used(nonce))
+        else {
+            return Ok(());
+        };
+        let serves = record.again.as_ref().is_some_and(|again| {
+            again.is(nonce)
+                && again.tenant_uid != tenant.metadata.uid
+                && record.public_key.as_ref() == Some(&verified.public_key)
+        });
+        match serves {
+            true => Ok(()),
+            false => {
+                let fault = PeerMisbehaved::NonceUsed;
+                Err(Error::new(fault, Some(tenant.id()), "spec.signature"))
+            }
+        }
     }
 
     /// Verifies that the Tenant's signature is over the nonce of its recorded proof, or

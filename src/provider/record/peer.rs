@@ -4,6 +4,8 @@
 //! Each peer has one sealed Secret in the provider's own namespace, to which no
 //! peer has access.
 
+use core::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -34,6 +36,8 @@ sparse! {
     /// usable only while it is the offered one.
     pub(crate) offered: Option<Offer>,
     pub(crate) used: Vec<NonceMark>,
+    /// The nonce of the peering that has ended, while it serves again.
+    pub(crate) again: Option<Again>,
     /// The RSA key of a Tenant that was refused before any key was pinned.
     pub(crate) tested_key: Option<TestedKey>,
     /// The strictest condition since the last lift.
@@ -74,6 +78,21 @@ pub(crate) struct Proof {
     /// The approver's verdict on this proof: on this key, request, Tenant and nonce.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) verdict: Option<Verdict>,
+    /// Whether nothing has happened in this peering after which its nonce never serves again.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub(crate) may_serve_again: bool,
+}
+
+/// A nonce that serves again: for the pinned key, and for a Tenant with another UID.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Again {
+    #[serde(with = "record_bytes")]
+    pub(crate) nonce: Nonce,
+    /// The UID of the Tenant whose peering has ended.
+    pub(crate) tenant_uid: String,
+    /// Until when, in seconds since the Unix epoch.
+    until: i64,
 }
 
 /// An RSA key, and whether its modulus is composite. The result is recorded, because
@@ -185,9 +204,45 @@ impl Record {
         used.any(|used| used == bytes || used == text)
     }
 
+    /// Ends the proof. The nonce of a peering that was approved serves again within this time,
+    /// or as long as it is valid, unless the time is `None`.
+    pub(crate) fn end_proof(&mut self, within: Option<Duration>, now: Timestamp) {
+        let Some(proof) = self.proof.take() else {
+            return;
+        };
+        let within = within.filter(|_| {
+            proof.may_serve_again
+                && proof.verdict == Some(Verdict::Approved)
+                && self.condition < TenantCondition::Drained
+        });
+        self.again = within.map(|within| Again {
+            until: (now + within)
+                .max(proof.nonce.expires().unwrap_or(now))
+                .unix(),
+            nonce: proof.nonce,
+            tenant_uid: proof.tenant_uid,
+        });
+    }
+
+    /// From now on, the nonce of this peering, or of the one that has ended, does not serve
+    /// again.
+    pub(crate) fn end_for_good(&mut self) {
+        self.again = None;
+        if let Some(proof) = &mut self.proof {
+            proof.may_serve_again = false;
+        }
+    }
+
+    /// The nonce that serves again, if there is one.
+    pub(crate) fn serves_again(&self, now: Timestamp) -> Option<&Again> {
+        let again = self.again.as_ref();
+        again.filter(|again| self.public_key.is_some() && now.unix() < again.until)
+    }
+
     /// Marks the nonce as used, forgets the expired nonces, and ends the offer.
     pub(crate) fn use_up(&mut self, nonce: &Nonce, now: Timestamp) {
         self.offered = None;
+        self.again = None;
         self.used
             .retain(|used| used.until.is_none_or(|until| now.unix() < until));
         if !self.has_used(nonce) {
@@ -216,12 +271,26 @@ impl Record {
     /// confirmed.
     pub(crate) fn forgettable_from(&self) -> Option<Timestamp> {
         let used = self.used.iter().filter_map(|used| used.until);
+        let again = self.again.iter().map(|again| again.until);
         let last = used
+            .chain(again)
             .chain(self.certificates_until.map(|until| until.saturating_add(1)))
             .max();
         let last = Timestamp::from_unix(last.unwrap_or(0)).ok()?;
         let by_itself = self.condition == TenantCondition::Active && self.aws.is_empty();
         by_itself.then_some(last)
+    }
+}
+
+impl Again {
+    /// When the nonce stops to serve.
+    pub(crate) fn until(&self) -> Option<Timestamp> {
+        Timestamp::from_unix(self.until).ok()
+    }
+
+    /// Whether this is the nonce.
+    pub(crate) fn is(&self, nonce: &Nonce) -> bool {
+        self.nonce.bytes_digest() == nonce.bytes_digest()
     }
 }
 

@@ -23,9 +23,7 @@ pub(crate) fn tighten(look: &Look<'_>, plan: &mut Plan<'_>) {
     if recorded.is_none_or(|recorded| condition <= recorded) {
         return;
     }
-    plan.records
-        .peer
-        .change(|record| record.condition = condition);
+    plan.records.peer.change(|record| set(record, condition));
     let id = look.configuration.record_id(look.peer());
     let recorded = Decision::ConditionRecorded { condition };
     plan.tell_upon(id, Event::new(look.peer(), recorded).about(tenant.id()));
@@ -37,10 +35,13 @@ pub(super) fn said_by(tenant: &Tenant) -> TenantCondition {
 }
 
 /// Sets the recorded condition. If the new condition is milder, the present tokens
-/// become invalid.
+/// become invalid. After a drain, the nonce does not serve again.
 pub(super) fn set(record: &mut Record, condition: TenantCondition) {
     let milder = condition < record.condition;
     record.condition = condition;
+    if condition == TenantCondition::Drained {
+        record.end_for_good();
+    }
     record.lifts = record.lifts.saturating_add(u64::from(milder));
 }
 

@@ -37,7 +37,7 @@ fn named(namespace: &str, name: &str) -> Metadata {
 }
 
 /// What shows that the provider is a consumer, too.
-fn of_a_consumer() -> [Object; 3] {
+pub(super) fn of_a_consumer() -> [Object; 3] {
     let record = Secret {
         metadata: named(names::LIQO_NAMESPACE, "liqo-auth-provider-cl-provider"),
         ..Secret::default()

@@ -1,10 +1,12 @@
 //! A nonce that comes late, after the one that the provider answers: the answer
 //! still counts.
 
+use std::sync::Arc;
+
 use liqo_auth::{
-    Machine,
-    consumer::Phase,
-    crypto::{Entropy, Nonce},
+    Consumer, Machine,
+    consumer::{ConsumerConfig, Phase},
+    crypto::{Entropy, Nonce, OneKey},
     error::Rule,
     machine::{Message, MessageBody},
     model::{Object, ObjectRef, Secret, names},
@@ -217,4 +219,34 @@ fn assert_same_transcript(exchange: &Exchange) {
     let at_consumer = exchange.consumer.transcript(&exchange.consumer_view());
     let (one, other) = (at_provider.unwrap().unwrap(), at_consumer.unwrap().unwrap());
     assert_eq!(one.differences(&other), [""; 0]);
+}
+
+/// The provider lets the nonce serve again, and this side signs it again: the last one alone,
+/// and only until another one comes.
+#[test]
+fn the_nonce_of_the_last_peering_is_signed_again_if_the_configuration_says_so() {
+    let setup = Setup::new();
+    let mut exchange = setup.exchange();
+    let keys = OneKey(Arc::clone(&setup.consumer_key));
+    let mut config = ConsumerConfig::new(exchange.consumer.cluster_id().clone());
+    config.peer_again = true;
+    exchange.consumer = Consumer::new(config, Arc::new(keys));
+    exchange.settle();
+    let first = exchange.nonce();
+    replace_nonce(&mut exchange);
+    exchange.settle();
+    let last = exchange.nonce();
+    let view = exchange.consumer_view();
+    let step = exchange.consumer.unauthenticate(&view).unwrap();
+    exchange.carry_out(false, step);
+    let error = exchange.hand_over(first.clone()).unwrap_err();
+    assert_eq!(error.code(), "nonce-used");
+    exchange.hand_over(last.clone()).unwrap();
+    exchange.turn_of_consumer();
+    assert_eq!(exchange.phases().1, "AwaitsIdentity");
+    let error = exchange.hand_over(first).unwrap_err();
+    assert_eq!(error.code(), "nonce-used");
+    exchange.deliver("Identity");
+    exchange.turn_of_consumer();
+    assert_eq!(exchange.phases().1, "Authenticated");
 }

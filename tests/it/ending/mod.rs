@@ -1,6 +1,7 @@
 //! The end of a peering: which objects are deleted, in which order, and what
 //! stays on record.
 
+mod again;
 mod late_watches;
 mod record;
 

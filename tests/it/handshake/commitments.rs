@@ -12,7 +12,7 @@ use liqo_auth::{
         Answer, Authority, BoxError, ClientKey, Entropy, Nonce, Payload, PublicKey, Purpose,
         Signature, SignatureError, SigningKey,
     },
-    error::{CommitmentFault, Error, PeerMisbehaved},
+    error::{CommitmentFault, Error, PeerIncompatible, PeerMisbehaved},
     machine::{MessageBody, Notice},
     model::{Bytes, ClusterId, Identity, Resource, Secret},
     policy::Policy,
@@ -380,6 +380,9 @@ fn faults(errors: &[Error]) -> Vec<CommitmentFault> {
             match error.fault() {
                 liqo_auth::error::Fault::PeerMisbehaved(PeerMisbehaved::Commitment(fault)) => {
                     fault.clone()
+                }
+                liqo_auth::error::Fault::PeerIncompatible(PeerIncompatible::CommitmentMissing) => {
+                    CommitmentFault::Missing
                 }
                 other => panic!("{other:?}"),
             }

@@ -3,7 +3,7 @@
 
 use liqo_auth::{
     assurance::commitment::COMMITMENT_ANNOTATION,
-    error::{CommitmentFault, Fault, PeerMisbehaved},
+    error::{Fault, PeerIncompatible},
     machine::{MessageBody, Notice},
     policy::Policy,
 };
@@ -27,7 +27,7 @@ fn exchange(setup: &Setup) -> Exchange {
 fn an_identity_without_the_proof_that_its_nonce_promised_is_refused() {
     let exchange = exchange(&Setup::new());
     assert_eq!(exchange.phases(), ("Authenticated", "AwaitsIdentity"));
-    let missing = Fault::from(PeerMisbehaved::Commitment(CommitmentFault::Missing));
+    let missing = Fault::from(PeerIncompatible::CommitmentMissing);
     assert!(exchange.refused.iter().any(|it| *it.fault() == missing));
 }
 

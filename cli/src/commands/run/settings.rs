@@ -29,7 +29,7 @@ pub(super) async fn follow(
     keys: ProviderKeys,
     handle: Handle,
 ) {
-    let mut states = home.settings_over_time();
+    let mut states = home.settings_over_time(handle.has_provider());
     let mut in_force = home.settings.clone();
     // Settings count while an API server is slow to answer an invitation.
     let mut inviting = async {}.boxed_local().fuse();

@@ -9,7 +9,7 @@ use kube::{
 };
 use liqo_auth::{
     machine::{Effect, Version},
-    model::{Kind, Object, ObjectRef},
+    model::{Kind, Object, ObjectRef, StorageClass},
 };
 use liqo_auth_kube::{Applied, apply, follow, resource};
 use serde_json::json;
@@ -55,26 +55,45 @@ impl Home {
     }
 
     /// The settings of a cluster, as they are now and after each change. What cannot be read
-    /// is an error, and the next change may be read again. A folder has no such stream.
-    pub(crate) fn settings_over_time(&self) -> LocalBoxStream<'_, Result<Settings>> {
+    /// is an error, and the next change may be read again. A provider's contain the storage
+    /// classes. A folder has no such stream.
+    pub(crate) fn settings_over_time(
+        &self,
+        is_provider: bool,
+    ) -> LocalBoxStream<'_, Result<Settings>> {
         let Ground::Cluster(live) = &self.ground else {
             return stream::empty().boxed_local();
         };
         let place = &live.settings.config_map_id();
-        let config_maps = follow(&live.client, place).map(|config_map| (Some(config_map), None));
+        let config_maps = follow(&live.client, place).map(Change::ConfigMap);
         let secrets = follow(&live.client, &live.settings.secret_id());
-        let secrets = secrets.map(|sent| (None, Some(sent.map(secret))));
+        let secrets = secrets.map(|sent| Change::Secret(sent.map(secret)));
+        let classes = live.storage_classes_over_time().map(Change::StorageClasses);
+        let classes = match is_provider {
+            true => classes.boxed_local(),
+            false => stream::pending().boxed_local(),
+        };
         let mut stored = StoredSettings::none(&place.namespace);
+        let mut storage_classes = live.storage_classes.clone();
         let (mut has_config_map, mut has_secret) = (false, false);
-        stream::select(config_maps, secrets)
-            .filter_map(move |(config_map, secret)| {
-                has_config_map |= config_map.is_some();
-                has_secret |= secret.is_some();
-                stored.config_map = config_map.unwrap_or(stored.config_map.take());
-                stored.secret = secret.unwrap_or(stored.secret.take());
+        stream::select(stream::select(config_maps, secrets), classes)
+            .filter_map(move |change| {
+                match change {
+                    Change::ConfigMap(shown) => {
+                        (stored.config_map, has_config_map) = (shown, true);
+                    }
+                    Change::Secret(shown) => (stored.secret, has_secret) = (shown, true),
+                    Change::StorageClasses(shown) => storage_classes = shown,
+                }
                 // One of them alone may say less than what is in force.
                 let is_whole = has_config_map && has_secret;
-                ready(is_whole.then(|| live.settings(&stored)))
+                let settings = is_whole.then(|| live.settings(&stored));
+                ready(settings.map(|settings| {
+                    settings.map(|settings| Settings {
+                        storage_classes: storage_classes.clone(),
+                        ..settings
+                    })
+                }))
             })
             .boxed_local()
     }
@@ -95,11 +114,7 @@ impl Live {
     /// The settings that are stored in these objects.
     pub(super) fn settings(&self, stored: &StoredSettings) -> Result<Settings> {
         let (said, id) = (stored.all()?, stored.config_map_id());
-        // The CA belongs to the URL.
-        let api_server_ca = match &said.api_server {
-            Some(_) => said.api_server_ca,
-            None => said.api_server_ca.or_else(|| self.found.ca.clone()),
-        };
+        let api_server_ca = self.published_ca(&said, &id)?;
         let signer = said.signer.unwrap_or(Signer::Kubernetes);
         if signer == Signer::Home {
             return Err(Failure::usage(format!(
@@ -122,11 +137,13 @@ impl Live {
             api_server_ca,
             is_internal,
             require_approval: said.require_approval,
+            peer_again_days: said.peer_again_days,
             signer,
             for_cluster: false,
             key_per_provider: said.key_per_provider,
             addresses: said.addresses,
             service_ranges: self.service_ranges(),
+            storage_classes: self.storage_classes.clone(),
             slices: said.slices,
             peers: said.peers,
         })
@@ -200,6 +217,13 @@ impl Live {
         }
         Ok(())
     }
+}
+
+/// What has changed of a cluster's settings.
+enum Change {
+    ConfigMap(Option<DynamicObject>),
+    Secret(Option<Object>),
+    StorageClasses(Vec<StorageClass>),
 }
 
 /// A Secret that the API server has sent, as the library reads it.

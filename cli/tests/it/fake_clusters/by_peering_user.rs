@@ -262,7 +262,7 @@ fn a_trial_as_a_peering_user_ends_at_the_controllers_of_the_provider() {
 }
 
 #[test]
-fn a_peering_user_ends_the_peering_and_then_waits_for_an_invitation() {
+fn a_peering_user_ends_the_peering_and_peers_again_until_the_end_is_final() {
     let folder = Folder::new();
     let clusters = Clusters::start(&folder);
     let error = folder.refused(UNAUTHENTICATE, "", 4);
@@ -290,6 +290,13 @@ fn a_peering_user_ends_the_peering_and_then_waits_for_an_invitation() {
         clusters.milan.server.all("rolebindings").is_empty()
     });
 
+    // The nonce serves again.
+    folder.ok(AUTHENTICATE);
+    assert_eq!(clusters.rome.server.all("identities").len(), 1);
+    folder.ok(&format!("{UNAUTHENTICATE} --wait"));
+    let finally = "unauthenticate --kubeconfig milan --remote-cluster-id rome --final";
+    let ended = folder.ok(finally);
+    assert!(ended.contains("Tenant already deleted"), "{ended}");
     let run = folder.run(&format!("{AUTHENTICATE} --timeout 2s"));
     assert_eq!(run.code, 4, "{run:?}");
     let invite = "its administrator first invites rome: liqo-auth create nonce";

@@ -97,17 +97,17 @@ impl Cluster {
         folder.write(name, &kubeconfig.to_string());
     }
 
-    /// Has an authority sign the approved requests, as the controller manager does.
-    fn has_a_signer(&self) {
+    /// Has an authority sign the approved requests, as the controller manager does. Returns its
+    /// certificate, which is the CA of the API server as well.
+    fn has_a_signer(&self) -> String {
         let entropy = Entropy::from_bytes([7; 32]);
         let year = Duration::from_secs(31_536_000);
         let authority = Authority::new("milan-ca", signer::now(), year, &entropy).unwrap();
-        self.set(&json!({
-            "apiServer": "https://milan.example:6443",
-            "apiServerCA": String::from_utf8(authority.ca_bundle().pem().to_vec()).unwrap(),
-        }));
+        let ca = String::from_utf8(authority.ca_bundle().pem().to_vec()).unwrap();
+        self.set(&json!({ "apiServer": "https://milan.example:6443", "apiServerCA": &ca }));
         self.runtime
             .spawn(signer::sign_approved(self.server.clone(), authority));
+        ca
     }
 
     /// Writes the settings, and makes their ConfigMap anew.

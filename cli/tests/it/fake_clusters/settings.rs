@@ -1,6 +1,7 @@
 //! The settings of a cluster, and who follows them.
 
-use serde_json::json;
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::{Value, json};
 
 use super::{Cluster, Running, signed_nonce, until};
 use crate::tool::{Folder, make_ca};
@@ -126,4 +127,48 @@ fn the_controllers_follow_the_settings_for_peers() {
         milan.invites_peer("turin") && milan.invites_peer("venice")
     });
     running.stop();
+}
+
+/// What is said of the CA, and the CA that rome gets in its Identity.
+#[test]
+fn peers_get_the_clusters_own_ca_unless_the_settings_say_otherwise() {
+    let folder = Folder::new();
+    let milan = Cluster::start(&folder, "milan");
+    let rome = Cluster::start(&folder, "rome");
+    rome.set_peers(&json!({ "milan": { "publiclyTrusted": true } }));
+    let own = milan.has_a_signer();
+    let published = |said: Value| {
+        let mut settings = json!({ "apiServer": "https://milan.example:6443" });
+        settings
+            .as_object_mut()
+            .unwrap()
+            .extend(said.as_object().unwrap().clone());
+        milan.set(&settings);
+        let identity =
+            folder.ok("generate identity --kubeconfig milan --remote-cluster-id rome -o json");
+        let identity: Value = serde_json::from_str(&identity).unwrap();
+        identity.pointer("/spec/authParams/ca").cloned()
+    };
+    folder.ok("authenticate --kubeconfig rome --remote-kubeconfig milan");
+    milan.server.put(json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": { "name": "kube-root-ca.crt", "namespace": "liqo" },
+        "data": { "ca.crt": own },
+    }));
+    let own = Some(json!(STANDARD.encode(own)));
+    // The CA that was said before is the cluster's own.
+    assert_eq!(published(json!({})), own);
+    assert_eq!(published(json!({ "publiclyTrusted": true })), None);
+    // Peers have the URL without a CA, as an earlier version published it.
+    assert_eq!(published(json!({})), None);
+    assert_eq!(published(json!({ "publiclyTrusted": false })), own);
+    assert_eq!(published(json!({})), own);
+    milan.set(&json!({
+        "apiServer": "https://milan.example:6443",
+        "apiServerCA": "-----BEGIN CERTIFICATE-----",
+        "publiclyTrusted": true,
+    }));
+    let error = folder.refused("status --kubeconfig milan", "", 2);
+    assert!(error.contains("expected one of them"), "{error}");
 }

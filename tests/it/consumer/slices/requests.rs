@@ -14,7 +14,10 @@ use serde_json::json;
 use super::{SLICE_IDENTITY, object_ref};
 use crate::{
     clusters::exchange::{ed25519, id},
-    consumer::home::{Home, NAMESPACE, YEAR, env, provider},
+    consumer::{
+        home::{Home, NAMESPACE, YEAR, env, provider},
+        key_choice::of_a_consumer,
+    },
 };
 
 #[test]
@@ -115,22 +118,59 @@ fn a_request_is_refused_before_authentication_and_with_a_bad_name() {
     assert!(ask(&home, &"a".repeat(51)).is_ok());
 }
 
+/// A person, `liqoctl` or a GitOps program has made it.
 #[test]
-fn a_slice_that_this_side_did_not_request_is_refused_and_never_signed() {
+fn a_slice_by_anyone_is_signed_if_the_provider_cannot_have_made_it() {
     let mut home = Home::authenticated(YEAR);
-    let record = home.record();
-    // The provider may have rights in its tenant namespace on this side.
     home.objects.insert(by_hand());
-    let planted = home.slice();
-    let error = home.slice_refusal();
-    assert_eq!(error.fault(), &PolicyRefusal::SliceNotRequested.into());
-    assert_eq!(error.at().object, Some(object_ref()));
-    assert!(home.turn().is_settled());
-    assert_eq!(home.refused, [error]);
-    assert_eq!((home.slice(), home.record()), (planted, record));
-    assert_eq!(home.phase(), "Authenticated");
+    assert_eq!(home.slice_phase(), "NeedsRequest");
+    home.settle();
+    assert_eq!(home.slice_phase(), "AwaitsDecision");
+    assert!(!home.slice().spec.csr.is_empty());
+    assert!(home.refused.is_empty());
+}
 
-    // The administrator requests the slice. The record comes before the request.
+#[test]
+fn a_slice_that_the_provider_may_have_made_is_refused_and_never_signed() {
+    for shown in of_a_consumer() {
+        let mut home = Home::authenticated(YEAR);
+        home.objects.insert(shown.clone());
+        home.objects.insert(by_hand());
+        let planted = home.slice();
+        let error = home.slice_refusal();
+        assert_eq!(error.fault(), &PolicyRefusal::SliceNotRequested.into());
+        assert_eq!(error.at().object, Some(object_ref()));
+        home.settle();
+        assert_eq!(home.refused, [error]);
+        assert_eq!(home.slice(), planted);
+        assert_eq!(home.phase(), "Authenticated");
+
+        // It stays refused when the provider has no rights any more. A slice that is made
+        // from then on is signed.
+        let is_shown = home.objects.remove(&shown.id());
+        assert!(is_shown.is_some());
+        home.settle();
+        assert_eq!(
+            home.slice_refusal().fault(),
+            &PolicyRefusal::SliceNotRequested.into()
+        );
+        home.objects.remove(&object_ref());
+        home.settle();
+        assert_eq!(home.record().get("doubted"), None);
+        home.objects.insert(by_hand());
+        home.settle();
+        assert_eq!(home.slice_phase(), "AwaitsDecision");
+    }
+}
+
+#[test]
+fn an_administrator_requests_a_slice_that_the_provider_may_have_made() {
+    let mut home = Home::authenticated(YEAR);
+    let [_, tenant, _] = of_a_consumer();
+    home.objects.insert(tenant);
+    home.objects.insert(by_hand());
+    home.settle();
+    // The record comes before the request.
     let step = home.request_slice();
     let kinds: Vec<Kind> = step.effects.iter().map(|effect| effect.id().kind).collect();
     assert_eq!(kinds, [Kind::Secret, Kind::ResourceSlice]);
@@ -172,6 +212,8 @@ fn a_slice_made_by_hand_is_completed_if_the_settings_allow_it() {
         ..PeerSettings::default()
     })
     .authenticate(YEAR);
+    let [_, tenant, _] = of_a_consumer();
+    home.objects.insert(tenant);
     home.objects.insert(by_hand());
     assert_eq!(home.slice_phase(), "NeedsRequest");
     home.settle();
