@@ -46,6 +46,7 @@ pub enum Call {
     /// Active, Cordoned or Drained.
     SetCondition(u8),
     End,
+    EndForGood,
     Unauthenticate,
     RequestSlice,
     DeleteSlice,
@@ -213,6 +214,7 @@ fn step(
             provider.set_condition(&view, CONDITIONS[usize::from(condition)])
         }
         Call::End => provider.end(&view),
+        Call::EndForGood => provider.end_for_good(&view),
         Call::Unauthenticate => consumer.unauthenticate(&view),
         Call::RequestSlice => consumer.request_slice(&view, &SliceOptions::named(SLICE), env),
         Call::DeleteSlice => consumer.delete_slice(&view, SLICE),

@@ -44,6 +44,8 @@ pub struct Cast {
     /// The public keys that the consumer has towards the providers of the model.
     pub consumer_keys: Vec<PublicKey>,
     renames_namespace: bool,
+    /// Whether the nonce of a peering that has ended serves again.
+    pub peer_again: bool,
 }
 
 pub const LIFETIME: Duration = Duration::from_secs(90 * DAY);
@@ -69,7 +71,11 @@ impl Cast {
         };
         let builder = Provider::builder(provider_id.clone(), endpoint, record_key)
             .principals(Arc::new(NameTable::default()))
-            .configure(|config| config.certificate_lifetime = LIFETIME);
+            .configure(|config| {
+                config.certificate_lifetime = LIFETIME;
+                let may = setup.peer_again || setup.fault == Some(Fault::ServesAgain);
+                config.peer_again = may.then_some(Duration::ZERO);
+            });
         let builder = match setup.has_provider_key {
             true => builder.key(Arc::new(provider_key)),
             false => builder,
@@ -84,6 +90,7 @@ impl Cast {
         let provider = builder.build();
         let consumer_key = Watched(key(CONSUMER_KEY));
         let mut config = ConsumerConfig::new(consumer_id.clone());
+        config.peer_again = setup.peer_again;
         config.peers.insert(provider_id.clone(), settings);
         let consumer = Consumer::new(config, Arc::new(OneKey(Arc::new(consumer_key))));
         let two_way = setup
@@ -124,6 +131,7 @@ impl Cast {
                 .map(|number| key(number).public_key().clone())
                 .collect(),
             renames_namespace: setup.renames_namespace,
+            peer_again: setup.peer_again,
         }
     }
 

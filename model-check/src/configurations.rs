@@ -50,6 +50,7 @@ pub const HONEST: Configuration = Configuration {
         knows_provider: false,
         renames_namespace: false,
         two_way: false,
+        peer_again: false,
         fault: None,
     },
     has_consumer: true,
@@ -77,11 +78,13 @@ pub fn short() -> Vec<Configuration> {
     all().into_iter().filter(is_short).collect()
 }
 
-const SHORT: [&str; 10] = [
+const SHORT: [&str; 12] = [
     "honest-crashes",
     "honest-words",
     "honest-slices",
     "honest-consumer-ends",
+    "honest-again",
+    "hostile-again",
     "hostile-consumer-beside",
     "hostile-provider",
     "hostile-tenants",
@@ -249,6 +252,18 @@ pub fn all() -> Vec<Configuration> {
             },
             ..HONEST
         },
+        Configuration {
+            name: "honest-again",
+            setup: AGAIN,
+            words: &ENDS,
+            left: Left {
+                words: 3,
+                crashes: 1,
+                ..NO_DEEDS
+            },
+            ..HONEST
+        },
+        HOSTILE_AGAIN,
         FOREIGN_TENANTS,
         TWO_WAY,
         Configuration {
@@ -353,6 +368,42 @@ const ENDS_OF_CONSUMER: [Call; 4] = [
     Call::ReplaceNonce,
     Call::SetCondition(1),
     Call::Unauthenticate,
+];
+
+/// The nonce of a peering that has ended serves again.
+const AGAIN: Setup = Setup {
+    peer_again: true,
+    ..HONEST.setup
+};
+
+/// A hostile consumer keeps its Tenants, and writes them again after an end.
+pub const HOSTILE_AGAIN: Configuration = Configuration {
+    name: "hostile-again",
+    setup: AGAIN,
+    has_consumer: false,
+    hostile: Hostile::Consumer,
+    words: &ENDS,
+    writes: &[
+        WriteAtProvider::EmptyNonce { stays: false },
+        WriteAtProvider::ActiveTenant,
+        WriteAtProvider::OtherKeyInTenant,
+    ],
+    left: Left {
+        words: 3,
+        deeds: 2,
+        crashes: 1,
+        plants: 0,
+    },
+    ..HONEST
+};
+
+/// What ends a peering, for a time or for good.
+const ENDS: [Call; 5] = [
+    Call::Invite,
+    Call::SetCondition(0),
+    Call::SetCondition(2),
+    Call::End,
+    Call::EndForGood,
 ];
 
 /// The words of an administrator of the provider.

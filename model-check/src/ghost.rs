@@ -41,6 +41,8 @@ pub struct PeerGhost {
     pub offers: Vec<Vec<u8>>,
     /// Tenants, and the nonces that they were let in by.
     pub served: BTreeSet<(String, Vec<u8>)>,
+    /// The nonce and the request of the latest proof, while the nonce may serve again.
+    pub again: Option<(Vec<u8>, String)>,
     /// The condition that the administrator has set.
     pub condition: u8,
     /// What was signed: what it was signed for, and the instant.
@@ -76,6 +78,7 @@ impl Rule {
 pub enum Word {
     Invited,
     Ended,
+    EndedForGood,
     Condition(u8),
 }
 
@@ -120,7 +123,13 @@ impl PeerGhost {
             Some((Word::Invited, whole)) if !before.is_ending => {
                 self.invited |= whole || after.has_offer;
             }
-            Some((Word::Ended, true)) => self.invited = false,
+            // What has begun by an invitation may begin again.
+            Some((Word::Ended, true)) => self.invited = self.again.is_some(),
+            Some((Word::EndedForGood, whole)) => {
+                self.again = None;
+                self.invited &= !whole;
+                self.is_cut_short |= !whole;
+            }
             Some((Word::Ended, false)) => self.is_cut_short = true,
             Some((Word::Condition(condition), whole)) if whole || condition < self.condition => {
                 self.condition = condition;
@@ -129,9 +138,12 @@ impl PeerGhost {
         }
         if matches!(
             transition.word,
-            Some((Word::Invited, _) | (Word::Ended, true))
+            Some((Word::Invited, _) | (Word::Ended | Word::EndedForGood, true))
         ) {
             self.is_cut_short = false;
+        }
+        if self.condition == DRAINED || after.condition == DRAINED {
+            self.again = None;
         }
         let mut broken = 0;
         if after.nonce != before.nonce
@@ -178,7 +190,10 @@ impl PeerGhost {
             .filter(|(_, nonce)| *nonce == proof.nonce);
         let is_first = times.count() == 1;
         let is_latest = self.offers.last() == Some(&proof.nonce);
-        if is_first && is_latest {
+        let proven = (proof.nonce.clone(), proof.csr.clone());
+        let serves_again = self.again.as_ref() == Some(&proven);
+        if (is_first || serves_again) && is_latest {
+            self.again = transition.cast.peer_again.then_some(proven);
             0
         } else {
             Rule::NonceServesOnce.bit()

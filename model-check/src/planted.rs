@@ -53,6 +53,16 @@ pub fn all() -> Vec<(Configuration, &'static str)> {
         },
         ..HONEST
     };
+    let again = Configuration {
+        name: "planted: a nonce serves again",
+        setup: Setup {
+            fault: Some(Fault::ServesAgain),
+            ..HONEST.setup
+        },
+        words: ends,
+        left: Left { plants: 0, ..once },
+        ..HONEST
+    };
     let without_key = Configuration {
         setup: Setup {
             has_provider_key: false,
@@ -109,6 +119,7 @@ pub fn all() -> Vec<(Configuration, &'static str)> {
             name(Rule::ProvenKeyAndSubject),
         ),
         (forgetful, name(Rule::OneCertificate)),
+        (again, name(Rule::NonceServesOnce)),
         (
             with(restores, Plant::RestoresOffer, ends),
             name(Rule::Invitation),

@@ -132,6 +132,8 @@ fn ends(world: &World, state: &State) -> bool {
                 // An invitation lapses with its nonce, if a crash kept the nonce from
                 // being handed out, and nobody has looked before the nonce expired.
                 ("Uninvited", _) => state.instant > 1 && configuration.left.crashes > 0,
+                // It has ended, and may begin again.
+                ("Ended", _) => configuration.setup.peer_again,
                 // A crash cut the administrator's word short.
                 ("Drained", _) => configuration.left.crashes > 0,
                 _ => false,

@@ -14,6 +14,8 @@ pub struct Setup {
     pub renames_namespace: bool,
     /// Whether the provider's cluster is a consumer of the hostile cluster, too.
     pub two_way: bool,
+    /// Whether the nonce of a peering that has ended serves again.
+    pub peer_again: bool,
     /// A planted fault.
     pub fault: Option<Fault>,
 }
@@ -23,6 +25,8 @@ pub struct Setup {
 pub enum Fault {
     /// The signer signs a request again, and gives another certificate.
     ForgetfulSigner,
+    /// The provider lets a nonce serve again, although it should not.
+    ServesAgain,
     /// The provider's driver looks up no tenant namespaces but the peer's own.
     ForgetsNamespaces,
     /// The consumer's driver does not say which providers are consumers as well.

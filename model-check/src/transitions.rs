@@ -204,6 +204,7 @@ fn word(call: Call) -> Option<Word> {
     match call {
         Call::Invite | Call::ReplaceNonce => Some(Word::Invited),
         Call::End => Some(Word::Ended),
+        Call::EndForGood => Some(Word::EndedForGood),
         Call::SetCondition(condition) => Some(Word::Condition(condition)),
         _ => None,
     }

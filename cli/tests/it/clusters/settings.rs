@@ -48,6 +48,12 @@ fn settings_count_at_once_and_invite() {
         clusters.kubectl("milan", address) == before
     });
     clusters.ends();
+    // The nonce may serve again, until the end is final.
+    let nonces = "get secret liqo-nonce -n liqo-tenant-rome -o name --ignore-not-found";
+    assert!(!clusters.kubectl("milan", nonces).is_empty());
+    clusters
+        .0
+        .ok("unauthenticate --kubeconfig milan --remote-cluster-id rome --final");
     // The record stays while the peer is declared, and other settings invite nobody.
     clusters.set(
         "milan",
@@ -56,7 +62,6 @@ fn settings_count_at_once_and_invite() {
     std::thread::sleep(std::time::Duration::from_secs(2));
     let record = "get secret liqo-auth-provider-rome -n liqo -o name";
     assert!(!clusters.kubectl("milan", record).is_empty());
-    let nonces = "get secret liqo-nonce -n liqo-tenant-rome -o name --ignore-not-found";
     assert_eq!(clusters.kubectl("milan", nonces), "");
 
     // After an end, neither the declaration nor an empty nonce invites.
