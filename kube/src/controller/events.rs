@@ -1,6 +1,7 @@
 //! Kubernetes events in the tenant namespaces: decisions, refusals and failures.
 
 mod budget;
+mod series;
 #[cfg(test)]
 mod tests;
 
@@ -16,7 +17,7 @@ use liqo_auth::{
 };
 use serde_json::Value;
 
-use self::budget::Budget;
+use self::{budget::Budget, series::AllSeries};
 use crate::error::{succeeds_in_time, with_sources};
 
 /// Publishes events. If an event cannot be published, the failure is only logged. A peer causes
@@ -24,17 +25,16 @@ use crate::error::{succeeds_in_time, with_sources};
 pub(super) struct Events {
     client: Client,
     reporter: Reporter,
-    recorder: Recorder,
+    series: AllSeries,
     budget: Budget,
 }
 
 impl Events {
     pub(super) fn new(client: Client) -> Self {
-        let reporter = Reporter::from(NAME);
         Self {
-            recorder: Recorder::new(client.clone(), reporter.clone()),
             client,
-            reporter,
+            reporter: Reporter::from(NAME),
+            series: AllSeries::default(),
             budget: Budget::default(),
         }
     }
@@ -61,14 +61,14 @@ impl Events {
         let Some(left_out) = self.budget.spend(namespace, reason) else {
             return;
         };
-        publish_by(&self.recorder, namespace, type_, reason, note).await;
+        let make = || Recorder::new(self.client.clone(), self.reporter.clone());
+        let recorder = self.series.recorder(namespace, reason, note, make);
+        publish_by(&recorder, namespace, type_, reason, note).await;
         if left_out > 0 {
             let note = format!(
                 "{left_out} events with the reason {reason} were left out before, since there were too many; the log has them"
             );
-            // A recorder keeps the note of an earlier event with the same reason.
-            let recorder = Recorder::new(self.client.clone(), self.reporter.clone());
-            publish_by(&recorder, namespace, EventType::Warning, LEFT_OUT, &note).await;
+            publish_by(&make(), namespace, EventType::Warning, LEFT_OUT, &note).await;
         }
     }
 }

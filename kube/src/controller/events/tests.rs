@@ -30,6 +30,40 @@ fn server() -> (Client, Arc<Mutex<Vec<Value>>>) {
     (Client::new(service, "default"), sent)
 }
 
+/// A recorder would keep the first text of a reason.
+#[tokio::test(start_paused = true)]
+async fn another_text_is_another_event_and_the_same_text_is_a_series() {
+    let (client, sent) = server();
+    let events = Events::new(client);
+    let rome = "liqo-tenant-rome";
+    for note in [
+        "stays Drained",
+        "stays Drained",
+        "invite it",
+        "stays Drained",
+    ] {
+        events.warned(rome, "Notice", note).await;
+    }
+    events
+        .warned("liqo-tenant-turin", "Notice", "stays Drained")
+        .await;
+    let sent = sent.lock().unwrap();
+    let shown: Vec<(Option<&str>, Option<u64>)> = sent
+        .iter()
+        .map(|event| (event["note"].as_str(), event["series"]["count"].as_u64()))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            (Some("stays Drained"), None),
+            (Some("stays Drained"), Some(2)),
+            (Some("invite it"), None),
+            (Some("stays Drained"), None),
+            (Some("stays Drained"), None),
+        ]
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_flood_of_one_peer_is_bounded_and_says_how_many_were_left_out() {
     let (client, sent) = server();
