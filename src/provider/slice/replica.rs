@@ -101,8 +101,10 @@ impl<'a> SliceLook<'a> {
         let (look, object) = (self.look, self.object);
         let policy = look.policy();
         // The peer can write the names. Wrong names must not prevent the deletion of
-        // a drained peer's slice, so the names of such a slice are not checked.
-        if !(self.is_drained() && self.has_tenant()) {
+        // a drained peer's slice, so the names of such a slice are not checked. Neither are
+        // those of a slice that the consumer has not completed yet.
+        let is_incomplete = object.spec.csr.is_empty() && object.spec.consumer_cluster_id.is_none();
+        if !is_incomplete && !(self.is_drained() && self.has_tenant()) {
             self.check_names()?;
         }
         if object.metadata.deletion_timestamp.is_some() {

@@ -81,13 +81,14 @@ fn a_slice_is_signed_and_granted_as_by_liqo() {
 fn a_slice_waits_for_its_peer_and_its_request() {
     let mut pool = Pool::new();
     let mut early = replica("early");
-    let csr = std::mem::take(&mut early.spec.csr);
+    // The consumer completes what a person has made.
+    let complete = std::mem::take(&mut early.spec);
     pool.bring(early);
     let step = pool.look(usize::MAX);
     let id = ObjectRef::new(Kind::ResourceSlice, NAMESPACE, "early");
     assert!(step.wait.awaiting.contains(&Awaited::SliceRequest(id)));
     assert_eq!(pool.phase("early"), "AwaitsRequest");
-    pool.edit("early", |slice| slice.spec.csr = csr).settle();
+    pool.edit("early", |slice| slice.spec = complete).settle();
     assert_eq!(pool.said("early"), ACCEPTED);
 
     // Without a Tenant, the peer is not known.
