@@ -84,6 +84,13 @@ pub enum Notice {
         /// The whole amount of each resource.
         resources: BTreeMap<String, Quantity>,
     },
+    /// A resource slice stays cordoned, although somebody has removed the annotation: the peer
+    /// may write it, so only [`Provider::uncordon_slice`](crate::Provider::uncordon_slice)
+    /// lifts the cordon. A step has the notice when it sets the annotation again.
+    SliceCordonHeld {
+        /// The slice.
+        slice: ObjectRef,
+    },
     /// The peer has reached its rate limit for the requests of its slices. The next
     /// request has to wait.
     SignaturesWait {
@@ -142,6 +149,10 @@ impl fmt::Display for Notice {
                 formatter,
                 "Liqo granted {} to {slice}, more than this cluster's settings keep: the slice gets it again when an administrator confirms it.",
                 Amounts(resources)
+            ),
+            Self::SliceCordonHeld { slice } => write!(
+                formatter,
+                "{slice} stays cordoned until this cluster's administrator uncordons it: its annotation has no effect."
             ),
             Self::SignaturesWait { until } => write!(
                 formatter,
@@ -224,6 +235,12 @@ mod tests {
                         .into(),
                 },
                 "Liqo granted a\\u{1b}=1\\n, cpu=16 to ResourceSlice a/b, more than this cluster's settings keep: the slice gets it again when an administrator confirms it.",
+            ),
+            (
+                Notice::SliceCordonHeld {
+                    slice: ObjectRef::new(Kind::ResourceSlice, "a", "b"),
+                },
+                "ResourceSlice a/b stays cordoned until this cluster's administrator uncordons it: its annotation has no effect.",
             ),
             (
                 Notice::SignaturesWait { until },

@@ -52,6 +52,12 @@ pub enum Remedy {
         /// The whole amount of each resource.
         resources: BTreeMap<String, Quantity>,
     },
+    /// Lift the cordon of a slice:
+    /// [`Provider::uncordon_slice`](crate::Provider::uncordon_slice).
+    UncordonSlice {
+        /// The slice.
+        slice: ObjectRef,
+    },
     /// Lift the condition that the record holds:
     /// [`Provider::set_condition`](crate::Provider::set_condition).
     LiftCondition {
@@ -89,6 +95,7 @@ impl Remedy {
             Self::DeleteAccessKey { .. } => "deleteAccessKey",
             Self::DecideResources { .. } => "decideResources",
             Self::ConfirmGrant { .. } => "confirmGrant",
+            Self::UncordonSlice { .. } => "uncordonSlice",
             Self::LiftCondition { .. } => "liftCondition",
             Self::CreateClusterRole { .. } => "createClusterRole",
             Self::CarryIdentity => "carryIdentity",
@@ -143,6 +150,9 @@ impl Notice {
                 fingerprint: *fingerprint,
             },
             Self::RenewalNotCarried | Self::CertificateDue { .. } => Remedy::CarryIdentity,
+            Self::SliceCordonHeld { slice } => Remedy::UncordonSlice {
+                slice: slice.clone(),
+            },
             Self::GrantUnconfirmed { slice, resources } => Remedy::ConfirmGrant {
                 slice: slice.clone(),
                 resources: resources.clone(),

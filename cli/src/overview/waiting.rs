@@ -132,6 +132,12 @@ fn told(remedy: &Remedy, peer: &ClusterId, role: Role, home: &Home) -> String {
             slice.name,
             amounts(resources)
         ),
+        Remedy::UncordonSlice { slice } => {
+            format!(
+                "this side: `uncordon resourceslice {}` lifts the cordon",
+                slice.name
+            )
+        }
         Remedy::LiftCondition { condition } => {
             format!(
                 "this side: `uncordon tenant {peer}` lifts {condition:?}, which stays until then"

@@ -141,6 +141,13 @@ fn command(remedy: &Remedy, peer: &ClusterId) -> Option<(&'static str, String)> 
                 slice.name
             ),
         ),
+        Remedy::UncordonSlice { slice } => (
+            "To lift the cordon of a slice",
+            format!(
+                "uncordon resourceslice {} --remote-cluster-id {peer}",
+                slice.name
+            ),
+        ),
         Remedy::LiftCondition { .. } => {
             ("To lift the condition", format!("uncordon tenant {peer}"))
         }

@@ -39,6 +39,7 @@
 //! | `cannotRenew` | `identity`, `until`, `error` |
 //! | `signaturesWait` | `until` |
 //! | `grantUnconfirmed` | `slice`, `resources` |
+//! | `sliceCordonHeld` | `slice` |
 //!
 //! The types of an [`Awaited`](super::Awaited). In a `Wait`, each has `from` (the
 //! [`Party`](super::Party): `peer`, `administrator`, `backend` or `store`) and the `remedy`, if
@@ -58,7 +59,7 @@
 //! | `invite`, `approve`, `carryIdentity` | |
 //! | `answerRequest` | `id` |
 //! | `deleteAccessKey` | `userArn`, `accessKeyId` |
-//! | `decideResources` | `slice` |
+//! | `decideResources`, `uncordonSlice` | `slice` |
 //! | `confirmGrant` | `slice`, `resources` |
 //! | `liftCondition` | `condition` |
 //! | `createClusterRole` | `labelValue` |

@@ -3,6 +3,7 @@
 use super::replica::SliceLook;
 use crate::{
     audit::{Decision, Event},
+    machine::Notice,
     model::{Kind, ObjectRef, Resource, names},
     provider::{
         record::{SliceRecord, slice_name},
@@ -26,7 +27,10 @@ impl SliceLook<'_> {
                 .records
                 .slice(name)
                 .change(|record| record.lifting = false),
-            (Some(record), _) if record.cordoned => {}
+            (Some(record), Some(_)) if record.cordoned => {}
+            (Some(record), None) if record.cordoned => plan.notify(Notice::SliceCordonHeld {
+                slice: self.object.id(),
+            }),
             (_, Some(value)) if is_cordon(value) && self.may_have_record() => {
                 plan.records
                     .slice(name)

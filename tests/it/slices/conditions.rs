@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use liqo_auth::{
     audit::Decision,
     error::{Fault, Precondition},
-    machine::Effect,
+    machine::{Effect, Notice},
     model::{
-        Kind, Object, ObjectRef, ResourceSlice, ResourceSliceConditionStatus as Said,
+        Kind, Object, ObjectRef, Resource, ResourceSlice, ResourceSliceConditionStatus as Said,
         ResourceSliceConditionType as About, TenantCondition, names,
     },
 };
@@ -280,9 +280,13 @@ fn a_cordon_that_a_look_has_seen_is_recorded() {
         pool.settle();
         let decisions: Vec<_> = pool.events.iter().map(|event| &event.decision).collect();
         assert_eq!(decisions, [&Decision::SliceCordoned]);
-        pool.edit("mypool", |slice| slice.metadata.annotations.clear())
-            .settle();
+        pool.edit("mypool", |slice| slice.metadata.annotations.clear());
+        let slice = pool.slice("mypool").unwrap().id();
+        let held = Notice::SliceCordonHeld { slice };
+        assert_eq!(pool.reconcile().notices, [held]);
+        pool.settle();
         assert_eq!(shown(&pool).as_deref(), Some("true"));
+        assert_eq!(pool.reconcile().notices, []);
         pool.administer(|provider, objects, _| {
             provider.uncordon_slice(&objects.view(&consumer()), "mypool")
         });

@@ -87,6 +87,7 @@ fn ailment(remedy: &Remedy, peer: &str) -> Option<String> {
         | Remedy::AnswerRequest { .. }
         | Remedy::DecideResources { .. }
         | Remedy::ConfirmGrant { .. }
+        | Remedy::UncordonSlice { .. }
         | Remedy::CompareFingerprint { .. } => None,
     }
 }

@@ -140,6 +140,9 @@ fn a_notice_names_the_command_of_its_remedy() {
         ),
         "{text}"
     );
+    let text = note(&Notice::SliceCordonHeld { slice: slice() }, &peer);
+    let command = "liqo-auth uncordon resourceslice mypool --remote-cluster-id rome. ";
+    assert!(text.contains(command), "{text}");
     let notice = Notice::SignedNonceIsStale;
     assert_eq!(note(&notice, &peer), notice.to_string());
 }

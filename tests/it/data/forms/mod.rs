@@ -116,6 +116,9 @@ fn notices_have_their_json_forms() {
             slice: ObjectRef::new(Kind::ResourceSlice, "a", "b"),
             resources: amounts(&[("cpu", "8")]),
         },
+        Notice::SliceCordonHeld {
+            slice: ObjectRef::new(Kind::ResourceSlice, "a", "b"),
+        },
         Notice::NewKeyAwaitsNonce,
     ];
     check(
