@@ -217,8 +217,5 @@ pub(crate) fn load(home: &mut Home) -> Result<()> {
     let mut watches = provider_side::watches(home)?;
     watches.extend(consumer_side::watches(home)?);
     home.load(watches)?;
-    if home.has_undecided_slice() {
-        home.learn_storage_classes()?;
-    }
-    Ok(())
+    home.learn_storage_classes()
 }

@@ -5,6 +5,7 @@ mod by_peering_user;
 mod steps;
 
 use liqo_auth::{
+    consumer::Phase,
     crypto::{Nonce, SigningKey},
     machine::Notice,
     model::{ClusterId, Identity, ObjectRef, Timestamp},
@@ -20,8 +21,8 @@ use crate::{
     arguments::{Authenticate, Known},
     consumer_side::{self, ConsumerSide, ConsumerStand, sentence},
     context::Context,
-    failure::{Failure, Result},
-    home::{Home, ProviderAccess, Signer},
+    failure::{Code, Failure, Result},
+    home::{Home, Login, ProviderAccess, Signer},
     output::{Side, program},
     overview::{self, Peering, Role},
     provider_side::{self, ProviderSide, ProviderStand, end_of_trial, refused, unsigned},
@@ -206,10 +207,11 @@ fn take_identity(
         }
     };
     steps.done(Side::Local, "Identity status is filled")?;
+    let lets_in = log_in(context, steps, consumer)?;
     let later = later.into_iter().filter(|notice| !notices.contains(notice));
     let later: Vec<Notice> = later.collect();
     notices.extend(later);
-    for notice in notices.iter().map(sentence) {
+    for notice in notices.iter().map(sentence).chain(lets_in) {
         printer.warning(&notice);
     }
     if let Some(whole) = steps.whole() {
@@ -217,6 +219,48 @@ fn take_identity(
         printer.result(&summary)?;
     }
     Ok(secret)
+}
+
+/// Logs in at the provider's API server, if the consumer is a cluster. Returns a warning if the
+/// API server was not seen to let the identity in.
+///
+/// # Errors
+/// The API server does not accept the identity.
+fn log_in(
+    context: &Context,
+    steps: &mut Steps,
+    consumer: &ConsumerSide<'_>,
+) -> Result<Option<String>> {
+    let home = &consumer.home;
+    if !home.is_live() || home.is_trial() {
+        return Ok(None);
+    }
+    let Phase::Authenticated(stored) = consumer.status()?.phase else {
+        return Ok(None);
+    };
+    let provider = &consumer.peer;
+    let policy = home.settings.with_addresses(&context.policy);
+    Ok(match home.log_in(&stored.kubeconfig, &policy.addresses) {
+        Login::Succeeds => {
+            steps.done(Side::Local, "Logged in at the provider cluster")?;
+            None
+        }
+        Login::WithoutRights => Some(format!(
+            "{provider} lets this cluster in, and gives it no rights yet."
+        )),
+        Login::Fails => {
+            return Err(Failure::new(
+                Code::Refused,
+                format!(
+                    "the API server of {provider} at {} does not accept the certificate that {provider} has issued. Its client CA may have been replaced since: end the peering on both sides with `unauthenticate`, and authenticate again",
+                    stored.kubeconfig.server
+                ),
+            ));
+        }
+        Login::NotTried(reason) => Some(format!(
+            "{provider} was not seen to let this cluster in: {reason}."
+        )),
+    })
 }
 
 /// What a person at a terminal does next.

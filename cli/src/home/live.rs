@@ -1,6 +1,7 @@
 //! A cluster by its API server: objects are read when a command begins, and each
 //! effect is a request.
 
+mod login;
 mod provider_access;
 mod published_ca;
 mod service_ranges;
@@ -22,7 +23,10 @@ use liqo_auth::{
 use liqo_auth_kube::{Applied, Cluster, Opened, apply, client_of, find, get, list};
 use tokio::runtime::{Builder, Runtime};
 
-pub(crate) use self::provider_access::{PeeringUser, ProviderAccess};
+pub(crate) use self::{
+    login::Login,
+    provider_access::{PeeringUser, ProviderAccess},
+};
 use self::{
     published_ca::OwnCa,
     stored_settings::{NAME, StoredSettings},

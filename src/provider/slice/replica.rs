@@ -104,7 +104,8 @@ impl<'a> SliceLook<'a> {
         // a drained peer's slice, so the names of such a slice are not checked. Neither are
         // those of a slice that the consumer has not completed yet.
         let is_incomplete = object.spec.csr.is_empty() && object.spec.consumer_cluster_id.is_none();
-        if !is_incomplete && !(self.is_drained() && self.has_tenant()) {
+        let is_leaving = self.is_drained() && self.has_tenant();
+        if !is_incomplete && !is_leaving {
             self.check_names()?;
         }
         if object.metadata.deletion_timestamp.is_some() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::{Stream, stream};
-use liqo_auth::model::{ResourceSlice, ResourceSliceConditionType, StorageClass};
+use liqo_auth::model::StorageClass;
 use tokio::time::sleep;
 
 use super::{Live, failure};
@@ -26,13 +26,6 @@ impl Home {
                 .clone_from(&live.storage_classes);
         }
         Ok(())
-    }
-
-    /// Whether the resources of a slice are still to be decided on.
-    pub(crate) fn has_undecided_slice(&self) -> bool {
-        let resources = ResourceSliceConditionType::Resources;
-        self.all::<ResourceSlice>()
-            .any(|slice| slice.status.condition(resources).is_none())
     }
 }
 

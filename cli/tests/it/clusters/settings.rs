@@ -33,7 +33,9 @@ fn settings_count_at_once_and_invite() {
     let run = clusters.0.run(&format!("authenticate {BOTH}"));
     assert_eq!(run.code, 4, "{run:?}");
     clusters.0.ok("approve tenant rome --kubeconfig milan");
-    clusters.0.ok(&format!("authenticate {BOTH}"));
+    let said = clusters.0.ok(&format!("authenticate {BOTH}"));
+    let logged_in = " INFO   (local) Logged in at the provider cluster\n";
+    assert!(said.contains(logged_in), "{said}");
 
     // The controller tells the peer another address as soon as it is set.
     let address = "get tenant rome -n liqo-tenant-rome -o jsonpath={.status.authParams.apiServer}";

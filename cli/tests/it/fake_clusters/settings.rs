@@ -172,3 +172,29 @@ fn peers_get_the_clusters_own_ca_unless_the_settings_say_otherwise() {
     let error = folder.refused("status --kubeconfig milan", "", 2);
     assert!(error.contains("expected one of them"), "{error}");
 }
+
+/// The provider's side of the tool decides on the slice, as Liqo would.
+#[test]
+fn a_slice_is_offered_the_storage_classes_of_the_cluster() {
+    let folder = Folder::new();
+    let milan = Cluster::start(&folder, "milan");
+    let rome = Cluster::start(&folder, "rome");
+    let _ca = milan.has_a_signer();
+    milan.server.put(json!({
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": { "name": "fast" },
+    }));
+    folder.ok("authenticate --kubeconfig rome --remote-kubeconfig milan");
+    folder.ok("create resourceslice mypool --cpu 2 --kubeconfig rome --remote-kubeconfig milan");
+    let slices = milan.named("resourceslices", "mypool");
+    let status = &slices[0]["status"];
+    assert_eq!(
+        status["storageClasses"],
+        json!([{ "storageClassName": "fast" }])
+    );
+    let resources =
+        json!({ "cpu": "2", "memory": "8Gi", "pods": "110", "ephemeral-storage": "20Gi" });
+    assert_eq!(status["resources"], resources);
+    drop(rome);
+}
