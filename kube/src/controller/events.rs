@@ -83,7 +83,7 @@ async fn publish_by(
     let event = Event {
         type_,
         reason: reason.to_owned(),
-        note: Some(note.chars().take(LONGEST_NOTE).collect()),
+        note: Some(shortened(note)),
         action: "Authenticate".to_owned(),
         secondary: None,
     };
@@ -100,6 +100,15 @@ async fn publish_by(
     if let Err(error) = published {
         tracing::debug!(error = %with_sources(&error), "an event cannot be published");
     }
+}
+
+/// The beginning of a note that is too long.
+fn shortened(note: &str) -> String {
+    let mut ends = note
+        .char_indices()
+        .map(|(at, character)| at + character.len_utf8());
+    let end = ends.rfind(|end| *end <= LONGEST_NOTE).unwrap_or_default();
+    note.get(..end).unwrap_or_default().to_owned()
 }
 
 /// The text of a decision. It lists what Liqo has granted, since nobody reads that again.
@@ -179,6 +188,5 @@ pub(super) fn tenant_namespace(view: &View<'_>) -> String {
 const NAME: &str = "liqo-auth";
 /// The reason of an event about events that were left out.
 const LEFT_OUT: &str = "EventsLeftOut";
-/// The maximum length of a note, in characters. Kubernetes allows 1,024 bytes, and a
-/// character has at most four bytes.
-const LONGEST_NOTE: usize = 256;
+/// The maximum length of a note, in bytes: what Kubernetes allows.
+const LONGEST_NOTE: usize = 1024;

@@ -144,7 +144,10 @@ impl Shared {
             }
         }
         let step = run.into_step();
-        let refusals = step.refused.iter().map(|refused| refused.error.to_string());
+        let refusals = step
+            .refused
+            .iter()
+            .map(|refused| with_advice(&refused.error));
         reports.extend(refusals.map(|refusal| (refusal, REFUSED)));
         outbox.extend(step.outbox);
         Ok(Pause::Until(
@@ -379,6 +382,11 @@ impl Shared {
             Err(_) => names::tenant_namespace(peer),
         }
     }
+}
+
+/// What is refused, why, and what to do.
+fn with_advice(error: &liqo_auth::Error) -> String {
+    format!("{error}. {}", error.advice())
 }
 
 // The reasons of log messages and of Kubernetes events.

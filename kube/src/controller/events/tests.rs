@@ -30,6 +30,15 @@ fn server() -> (Client, Arc<Mutex<Vec<Value>>>) {
     (Client::new(service, "default"), sent)
 }
 
+#[test]
+fn a_note_ends_at_the_limit_and_between_characters() {
+    let at_limit = "é".repeat(512);
+    assert_eq!(shortened(&at_limit), at_limit);
+    assert_eq!(shortened(&format!("a{at_limit}")).len(), 1023);
+    assert_eq!(shortened(&format!("{at_limit}a")), at_limit);
+    assert_eq!(shortened(""), "");
+}
+
 /// A recorder would keep the first text of a reason.
 #[tokio::test(start_paused = true)]
 async fn another_text_is_another_event_and_the_same_text_is_a_series() {
