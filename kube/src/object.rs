@@ -9,7 +9,10 @@ use kube::{
 use liqo_auth::model::{Kind, Object, ObjectRef};
 use serde_json::Value;
 
-use crate::{Error, error::succeeds_in_time};
+use crate::{
+    Error,
+    error::{in_time, succeeds_in_time},
+};
 
 /// A kind of the library, as kube-rs describes it.
 ///
@@ -71,15 +74,19 @@ pub async fn find(client: &Client, id: &ObjectRef) -> Result<Option<Object>, Err
 
 /// Whether the cluster serves other resources of the kind's group and version, but not
 /// this one. Older versions of Liqo have no Renew. False if the whole group is missing:
-/// Liqo may not be installed, or the API server may have just started.
+/// Liqo may not be installed, or the API server may have just started. A cluster may have no
+/// offloading at all, so the group of NamespaceMaps may be missing.
 pub(crate) async fn is_left_out(client: &Client, kind: Kind) -> bool {
     let request = format!("list the resources of {}", kind.api_version());
     let served = client.list_api_group_resources(kind.api_version());
-    let served = succeeds_in_time(request, served).await;
-    served.is_ok_and(|served| {
-        let mut resources = served.resources.iter();
-        !served.resources.is_empty() && resources.all(|resource| resource.name != kind.plural())
-    })
+    match in_time(request, served).await {
+        Ok(Ok(served)) => {
+            let mut resources = served.resources.iter();
+            !served.resources.is_empty() && resources.all(|resource| resource.name != kind.plural())
+        }
+        Ok(Err(kube::Error::Api(status))) => kind == Kind::NamespaceMap && status.is_not_found(),
+        _ => false,
+    }
 }
 
 /// An object of that kind. The items of a list have no kind of their own.

@@ -251,7 +251,7 @@ impl<R: Records> Plan<R> {
                     *status_first |= withdraws;
                     after
                 }
-                Wanted::Released(_) | Wanted::Deleted | Wanted::Recreated => return,
+                Wanted::Patched(_) | Wanted::Deleted | Wanted::Recreated => return,
             };
             if let Some(planned) = K::from_object_mut(planned) {
                 change(planned);
@@ -283,6 +283,19 @@ impl<R: Records> Plan<R> {
         self.delete_at(stored.id(), stored.metadata(), Rank::Withdrawal);
     }
 
+    /// Deletes an object by which rights are granted, readable or not, before all other
+    /// effects.
+    pub(crate) fn withdraw_present(&mut self, stored: &Object) {
+        self.delete_at(stored.id(), stored.metadata(), Rank::Withdrawal);
+    }
+
+    /// Empties a label by which rights are granted, before all other effects.
+    pub(crate) fn withdraw_label(&mut self, stored: &Object, label: &str) {
+        let wanted = Wanted::Patched(json!({ "metadata": { "labels": { label: "" } } }));
+        let version = Version::of(stored.metadata());
+        self.change(stored.id(), version, wanted, Rank::Withdrawal);
+    }
+
     /// Deletes an object.
     pub(crate) fn delete(&mut self, stored: &impl Resource) {
         self.delete_at(stored.id(), stored.metadata(), Rank::Rule);
@@ -304,7 +317,7 @@ impl<R: Records> Plan<R> {
         let others: Vec<&String> = finalizers.filter(|other| *other != finalizer).collect();
         if !self.changes.contains(&stored.id) {
             let version = Version::of(&stored.metadata);
-            let wanted = Wanted::Released(json!({ "metadata": { "finalizers": others } }));
+            let wanted = Wanted::Patched(json!({ "metadata": { "finalizers": others } }));
             self.change(stored.id.clone(), version, wanted, Rank::Release);
         }
     }

@@ -61,7 +61,8 @@ pub enum Interest {
     InNamespace {
         /// Their kind.
         kind: Kind,
-        /// Their namespace.
+        /// Their namespace. As in a request to an API server, an empty one means all
+        /// namespaces, and all objects of a kind that has none.
         namespace: String,
     },
 }
@@ -88,6 +89,7 @@ impl<'o> View<'o> {
             }
         }
         self.objects.sort_by_key(|object| object.key());
+        self.objects.dedup_by_key(|object| object.key());
         self.unreadable.sort_by_key(|object| object.key());
         let namespaces: Vec<&Namespace> = self.readable().collect();
         let is_own = |object: &&Object| !is_of_another(&self.peer, object, &namespaces);
@@ -294,6 +296,12 @@ fn of_kind<'s, 'o>(sorted: &'s [&'o Object], kind: Kind) -> &'s [&'o Object] {
 }
 
 impl Interest {
+    /// All objects of a kind.
+    pub(crate) const fn all(kind: Kind) -> Self {
+        let namespace = String::new();
+        Self::InNamespace { kind, namespace }
+    }
+
     pub(crate) fn labelled(kind: Kind, label: &'static str, value: &str) -> Self {
         let value = value.to_owned();
         Self::Labelled { kind, label, value }
@@ -335,7 +343,7 @@ impl Interest {
                 *kind == own_kind && labels.get(*label) == Some(value)
             }
             Self::InNamespace { kind, namespace } => {
-                (*kind, namespace.as_str()) == (own_kind, own_namespace)
+                *kind == own_kind && (namespace.is_empty() || namespace == own_namespace)
             }
         }
     }

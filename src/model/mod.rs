@@ -27,6 +27,7 @@ pub use kinds::identity::{
 };
 pub use kinds::metadata::{Metadata, OwnerReference};
 pub use kinds::namespace::Namespace;
+pub use kinds::namespace_map::NamespaceMap;
 pub use kinds::object::{Kind, Object, ObjectRef, Resource};
 pub(crate) use kinds::object::{ObjectForm, TypedForm};
 pub use kinds::renew::{Renew, RenewSpec, RenewStatus};

@@ -69,6 +69,7 @@ impl<'a> Look<'a> {
         // These rules apply in every phase, also after an error of `advance`.
         rights::tighten(self, &mut plan);
         rights::apply_lift(self, &mut plan);
+        rights::correct_origins(self, &mut plan);
         end_proof(self, &mut plan);
         await_revocations(self, &mut plan);
         slices.advance(&mut plan);

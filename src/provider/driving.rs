@@ -22,8 +22,10 @@ impl Machine for Provider {
             Watch::all(Kind::Tenant),
             Watch::all(Kind::ResourceSlice),
             Watch::all(Kind::Renew),
-            Watch::of_peers(Kind::RoleBinding),
-            Watch::of_peers(Kind::ClusterRoleBinding),
+            // Each binding may be for a peer, and a peer may change its NamespaceMaps.
+            Watch::all(Kind::RoleBinding),
+            Watch::all(Kind::ClusterRoleBinding),
+            Watch::all(Kind::NamespaceMap),
             Watch::all(Kind::ClusterRole).with(Requirement::In(names::APP_NAME_LABEL, roles)),
             Watch::of_peers(Kind::CertificateSigningRequest).with(Requirement::Equals(
                 names::MANAGED_BY_LABEL,
@@ -52,6 +54,16 @@ impl Machine for Provider {
             labelled(Kind::Secret, names::RECORD_PEER_LABEL, peer.as_str()),
             of_peer(Kind::RoleBinding),
             of_peer(Kind::ClusterRoleBinding),
+            // Whoever binds the peer need not label the binding.
+            Interest::all(Kind::RoleBinding),
+            Interest::all(Kind::ClusterRoleBinding),
+            // The peer writes the labels of its NamespaceMaps, in a namespace of any name.
+            Interest::all(Kind::NamespaceMap),
+            replica(Kind::NamespaceMap),
+            Interest::InNamespace {
+                kind: Kind::NamespaceMap,
+                namespace: names::tenant_namespace(peer),
+            },
             named(Kind::Tenant, peer.to_string()),
             of_peer(Kind::Tenant),
             replica(Kind::Renew),

@@ -11,8 +11,9 @@ use crate::{
     error::Error,
     machine::{View, replication, sealed::Opened},
     model::{
-        ClusterId, ClusterRole, ClusterRoleBinding, Kind, Metadata, Namespace, ObjectRef, Renew,
-        Resource, RoleBinding, Secret, Tenant, TenantCondition, Timestamp, Unreadable, names,
+        ClusterId, ClusterRole, ClusterRoleBinding, Kind, Metadata, Namespace, Object, ObjectRef,
+        Renew, Resource, RoleBinding, Secret, Tenant, TenantCondition, Timestamp, Unreadable,
+        names,
     },
     verify::VerifiedTenant,
 };
@@ -48,7 +49,11 @@ pub(crate) struct Observed<'o> {
     /// The unreadable Renew objects in the tenant namespace, except those that this
     /// cluster made for the peer as its provider.
     pub(super) unreadable_renews: Vec<&'o Unreadable>,
+    /// The RoleBindings in the tenant namespace.
     pub(super) role_bindings: Vec<&'o RoleBinding>,
+    pub(super) role_bindings_elsewhere: Vec<&'o RoleBinding>,
+    /// The NamespaceMaps in the tenant namespace, readable or not. The peer can write them.
+    pub(super) namespace_maps: Vec<&'o Object>,
     pub(super) cluster_role_bindings: Vec<&'o ClusterRoleBinding>,
     pub(super) control_plane_roles: Vec<&'o ClusterRole>,
     pub(super) cluster_wide_roles: Vec<&'o ClusterRole>,
@@ -78,6 +83,10 @@ impl<'o> Observed<'o> {
                 Ok(record) => (record, None),
                 Err(error) => (None, Some(error)),
             };
+        check_bindings(view, &namespace_name)?;
+        let (role_bindings, role_bindings_elsewhere) = view
+            .readable::<RoleBinding>()
+            .partition(|binding| binding.metadata.namespace == namespace_name);
         let unreadable_tenant = view
             .unreadable(Kind::Tenant)
             .find(|tenant| tenant.id.name == peer.as_str());
@@ -117,11 +126,13 @@ impl<'o> Observed<'o> {
                         && !replication::is_requested_from(&unreadable.metadata, peer)
                 })
                 .collect(),
-            role_bindings: view
-                .every::<RoleBinding>()?
-                .filter(|binding| binding.metadata.namespace == namespace_name)
+            role_bindings,
+            role_bindings_elsewhere,
+            namespace_maps: view
+                .present(Kind::NamespaceMap)
+                .filter(|map| map.key().1 == namespace_name)
                 .collect(),
-            cluster_role_bindings: view.every::<ClusterRoleBinding>()?.collect(),
+            cluster_role_bindings: view.readable().collect(),
             control_plane_roles: roles(view, names::CONTROL_PLANE_ROLE)?,
             cluster_wide_roles: roles(view, names::CLUSTER_WIDE_ROLE)?,
         })
@@ -201,7 +212,7 @@ impl<'o> Observed<'o> {
     /// or another program has just made it, and the caller's objects do not show it yet.
     pub(super) fn lost_tenant(&self) -> Option<ObjectRef> {
         let has_proof = self.record().is_some_and(|record| record.proof.is_some());
-        let is_lost = self.tenant_metadata().is_none() && (has_proof || self.has_rights());
+        let is_lost = self.tenant_metadata().is_none() && (has_proof || self.holds_rights());
         is_lost.then(|| ObjectRef::new(Kind::Tenant, self.namespace_name(), self.peer.as_str()))
     }
 
@@ -255,6 +266,20 @@ impl<'o> Observed<'o> {
                 && proof.tenant_uid == tenant_uid
         })
     }
+}
+
+/// Checks that each binding can be read that comes with the peer's credential, or that may be
+/// one. Bindings elsewhere are other people's, and may be larger than the limits.
+fn check_bindings(view: &View<'_>, namespace: &str) -> Result<(), Error> {
+    view.refuse_unreadable(Kind::RoleBinding, |found| {
+        let place = found.id.namespace.as_str();
+        found.may_be_of(Kind::RoleBinding) && (place.is_empty() || place == namespace)
+    })?;
+    view.refuse_unreadable(Kind::ClusterRoleBinding, |found| {
+        let name = found.id.name.as_str();
+        found.may_be_of(Kind::ClusterRoleBinding)
+            && (name.is_empty() || name.starts_with(names::BINDING_PREFIX))
+    })
 }
 
 /// The possible records of the peer's slices: Secrets in the provider's own

@@ -72,7 +72,9 @@ impl Index {
                 }
                 Interest::InNamespace { kind, namespace } => {
                     let ids = self.by_name.values().flatten();
-                    let inside = ids.filter(|id| id.kind == *kind && id.namespace == *namespace);
+                    let is_inside =
+                        |id: &ObjectRef| namespace.is_empty() || id.namespace == *namespace;
+                    let inside = ids.filter(|id| id.kind == *kind && is_inside(id));
                     found.extend(inside.cloned());
                     None
                 }
@@ -131,7 +133,11 @@ mod tests {
             kind: Kind::Namespace,
             name: "liqo-tenant-cl-b".to_owned(),
         };
-        for interest in [labelled, named] {
+        let all = Interest::InNamespace {
+            kind: Kind::Namespace,
+            namespace: String::new(),
+        };
+        for interest in [labelled, named, all] {
             let found = index.find(std::slice::from_ref(&interest));
             assert!(found.contains(&id), "{interest:?}");
             index.remove(&id, &object);

@@ -122,7 +122,7 @@ const CLUSTER_FOLDER: &str = "_cluster";
 const SUFFIX: &str = ".yaml";
 /// The longest name of a file, in bytes.
 const LONGEST_FILE: usize = 255;
-const KINDS: [Kind; 14] = [
+const KINDS: [Kind; 15] = [
     Kind::Namespace,
     Kind::Secret,
     Kind::ConfigMap,
@@ -137,6 +137,7 @@ const KINDS: [Kind; 14] = [
     Kind::CertificateSigningRequest,
     Kind::ServiceAccount,
     Kind::ForeignCluster,
+    Kind::NamespaceMap,
 ];
 
 /// Whether an object is one of the library's own records.
@@ -209,6 +210,12 @@ mod tests {
                 "",
                 "x",
                 "manifests/_cluster/foreigncluster.x.yaml",
+            ),
+            (
+                Kind::NamespaceMap,
+                "liqo-tenant-x",
+                "x",
+                "manifests/liqo-tenant-x/namespacemap.x.yaml",
             ),
             (
                 Kind::ClusterRole,

@@ -17,10 +17,11 @@ pub(super) fn is_of_records(watch: &Watch, namespace: &str) -> bool {
 /// Whether a watch selects only objects that belong to one peer each. Those in namespaces
 /// are in the peer's tenant namespace. A Tenant may be elsewhere.
 pub(super) fn is_of_peers(watch: &Watch) -> bool {
-    use Kind::{CertificateSigningRequest, Identity, Renew, ResourceSlice, Secret};
+    use Kind::{CertificateSigningRequest, Identity, NamespaceMap, Renew, ResourceSlice, Secret};
     let kinds = [
         CertificateSigningRequest,
         Identity,
+        NamespaceMap,
         Renew,
         ResourceSlice,
         Secret,
@@ -109,6 +110,7 @@ mod tests {
     fn a_tenant_may_be_in_any_namespace() {
         assert!(!is_of_peers(&Watch::all(Kind::Tenant)));
         assert!(is_of_peers(&Watch::all(Kind::Identity)));
+        assert!(is_of_peers(&Watch::all(Kind::NamespaceMap)));
         assert!(!is_of_peers(&Watch::all(Kind::Secret).in_namespace("liqo")));
     }
 

@@ -86,7 +86,12 @@ type ChangesOf =
 /// What peers write may be as large as an object can be.
 pub(crate) const fn page_of(kind: Kind) -> u32 {
     match kind {
-        Kind::Tenant | Kind::Identity | Kind::ResourceSlice | Kind::Renew | Kind::Secret => 16,
+        Kind::Tenant
+        | Kind::Identity
+        | Kind::NamespaceMap
+        | Kind::ResourceSlice
+        | Kind::Renew
+        | Kind::Secret => 16,
         _ => PAGE,
     }
 }
@@ -200,6 +205,8 @@ struct Following {
     changes: BoxStream<'static, Result<Change, Failure>>,
     /// Whether the objects have been listed once.
     is_complete: bool,
+    /// Whether the cluster did not have the resource at the last list.
+    is_left_out: bool,
 }
 
 fn follow_one(
@@ -218,6 +225,7 @@ fn follow_one(
         watch: watch.clone(),
         changes: changes(kind, api, selected),
         is_complete: false,
+        is_left_out: false,
     };
     stream::unfold(following, async |mut following| {
         let change = following.changes.next().await?;
@@ -234,14 +242,16 @@ impl Following {
             Err(Failure::Watch(watcher::Error::InitialListFailed(kube::Error::Api(status))))
                 if status.is_not_found()
         );
-        let is_left_out = is_missing
-            && !self.is_complete
-            && object::is_left_out(&self.client, self.watch.kind).await;
-        let change = if is_left_out {
+        let was_left_out = self.is_left_out;
+        self.is_left_out = is_missing
+            && (was_left_out
+                || (!self.is_complete && object::is_left_out(&self.client, self.watch.kind).await));
+        if self.is_left_out && !was_left_out {
             tracing::info!(watch = %self.watch, "the cluster has no such resource");
-            Ok(Change::Listed(Vec::new()))
-        } else {
-            change
+        }
+        let change = match self.is_left_out {
+            true => Ok(Change::Listed(Vec::new())),
+            false => change,
         };
         self.is_complete |= matches!(change, Ok(Change::Listed(_)));
         change

@@ -27,6 +27,7 @@ mod life;
 mod login;
 mod many;
 mod memory;
+mod offloaded_rights;
 mod offloading;
 mod opening;
 mod provider_keys;

@@ -255,6 +255,7 @@ impl Peering {
 
     /// As `liqo-auth unauthenticate` does it, which is killed at the consumer.
     async fn end(&self) {
+        self.offload_a_namespace();
         self.lose_rights();
         self.at_milan
             .order(&id("rome"), |provider, view, _| provider.end(view))
@@ -267,6 +268,8 @@ impl Peering {
         .await;
         assert_eq!(names(&self.milan, "clusterrolebindings").len(), 0);
         assert_eq!(names(&self.milan, "rolebindings"), ["liqo-auth"]);
+        let map = named(&self.milan, "namespacemaps", "milan");
+        assert_eq!(map["metadata"]["labels"]["liqo.io/originID"], "");
         self.at_rome
             .begin(&id("milan"), |consumer, view, _| {
                 consumer.unauthenticate(view)
@@ -338,6 +341,47 @@ impl Peering {
             names(&self.milan, "resourceslices").is_empty() && !is_open()
         })
         .await;
+        until("the NamespaceMap is gone", async || {
+            names(&self.milan, "namespacemaps").is_empty()
+        })
+        .await;
+    }
+
+    /// The peer offloads a namespace. Liqo binds the peer's group there.
+    fn offload_a_namespace(&self) {
+        self.milan.put(json!({
+            "apiVersion": "offloading.liqo.io/v1beta1",
+            "kind": "NamespaceMap",
+            "metadata": {
+                "name": "milan",
+                "namespace": AT_MILAN,
+                "labels": { "liqo.io/replicated": "true", "liqo.io/originID": "rome" },
+            },
+            "spec": { "desiredMapping": { "shop": "shop-rome" } },
+        }));
+        self.milan.put(json!({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "shop-rome" },
+        }));
+        self.milan.put(json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": {
+                "name": AT_MILAN,
+                "namespace": "shop-rome",
+                "labels": {
+                    "app.kubernetes.io/managed-by": "liqo",
+                    "liqo.io/remote-cluster-id": "rome",
+                },
+            },
+            "roleRef": {
+                "apiGroup": "rbac.authorization.k8s.io",
+                "kind": "ClusterRole",
+                "name": "liqo-virtual-kubelet-remote",
+            },
+            "subjects": [{
+                "apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "rome",
+            }],
+        }));
     }
 
     /// A namespace that loses its label is no tenant namespace any more.

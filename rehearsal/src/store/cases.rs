@@ -236,15 +236,17 @@ fn finds_what_interests_name(store: &mut dyn Store) -> Checked {
         kind,
         name: "b".to_owned(),
     };
-    let inside = Interest::InNamespace {
+    let inside = |namespace: &str| Interest::InNamespace {
         kind,
-        namespace: NAMESPACE.to_owned(),
+        namespace: namespace.to_owned(),
     };
     for (interest, expected) in [
         (by_label, vec!["a"]),
         (by_name, vec!["b"]),
         (Interest::Object(id("a")), vec!["a"]),
-        (inside, vec!["a", "b"]),
+        (inside(NAMESPACE), vec!["a", "b"]),
+        (inside("elsewhere"), vec![]),
+        (inside(""), vec!["a", "b"]),
     ] {
         let found = store.look_up(core::slice::from_ref(&interest));
         let mut found: Vec<String> = found.iter().map(|object| object.id().name).collect();

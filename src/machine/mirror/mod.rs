@@ -1,5 +1,6 @@
 //! A cache of the objects that a controller watches, by peer.
 
+mod bound;
 mod by_name;
 mod deleted_uids;
 mod fetched_objects;
@@ -36,6 +37,8 @@ use crate::model::{ClusterId, Object, ObjectRef};
 /// - In any namespace, for the kinds that are looked up by name: also the peer that
 ///   the object's name contains.
 /// - A ForeignCluster: also the peer that its spec names.
+/// - A RoleBinding or a ClusterRoleBinding: also the known peers whose user or group it
+///   names. It makes no peer known, since other users and groups have such names, too.
 /// - A ClusterRole or a Role to which none of these rules assigns a peer concerns
 ///   every peer.
 ///
@@ -319,7 +322,7 @@ impl Mirror {
         let fetched = self.fetched.of(peer);
         fetched
             .filter_map(|id| self.store.get(id))
-            .filter(|object| !self.store.concerns(object).includes(peer))
+            .filter(|object| !self.store.shows(object, peer))
     }
 
     fn add(&mut self, watch: Watch) {

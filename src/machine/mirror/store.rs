@@ -8,6 +8,7 @@ use std::{
 
 use super::{
     WatchSet,
+    bound::{Bindings, named_by},
     by_name::{ByName, Named},
     placement,
 };
@@ -27,6 +28,8 @@ pub(crate) struct Store {
     everybodys: BTreeSet<ByName>,
     /// The objects that concern no known peer.
     nobodys: BTreeSet<ByName>,
+    /// The bindings of peers under which they are not indexed.
+    bound: Bindings,
 }
 
 #[derive(Debug, Clone)]
@@ -71,19 +74,21 @@ impl Store {
     /// the result includes the peers of the objects in it whose assignment changes.
     pub(crate) fn put(&mut self, object: Object, seen_by: WatchSet) -> Concerns {
         let id = object.id();
-        let before = self.take_out(&id).map(|(_, indexed)| indexed.concerns);
+        let before = self.take_out(&id);
+        let before = before.map_or(Concerns::Nobody, |(object, indexed)| {
+            indexed.concerns.and(self.named_by(&object))
+        });
+        let named = self.named_by(&object);
         let now = self.place(Arc::new(object), seen_by);
-        before
-            .unwrap_or(Concerns::Nobody)
-            .and(now)
-            .and(self.change_owner(&id))
+        before.and(now).and(named).and(self.change_owner(&id))
     }
 
     /// Removes an object.
     pub(crate) fn remove(&mut self, id: &ObjectRef) -> Option<(Object, Concerns)> {
         let (object, indexed) = self.take_out(id)?;
+        let concerns = indexed.concerns.and(self.named_by(&object));
         let object = Arc::try_unwrap(object).unwrap_or_else(|shared| shared.as_ref().clone());
-        Some((object, indexed.concerns.and(self.change_owner(id))))
+        Some((object, concerns.and(self.change_owner(id))))
     }
 
     /// The watches that show an object; none if the object does not exist.
@@ -104,9 +109,25 @@ impl Store {
         indexed.concerns.clone()
     }
 
-    /// The peers that an object concerns, given the known Namespaces.
+    /// The peers that an object concerns, given the known Namespaces and the known peers.
     pub(crate) fn concerns(&self, object: &Object) -> Concerns {
+        self.assigned(object).and(self.named_by(object))
+    }
+
+    /// Whether the view of the peer has the object.
+    pub(crate) fn shows(&self, object: &Object, peer: &ClusterId) -> bool {
+        self.assigned(object).includes(peer) || named_by(object).any(|named| named == *peer)
+    }
+
+    /// The peers under which an object is indexed.
+    fn assigned(&self, object: &Object) -> Concerns {
         placement::of(object, |kind, namespace| self.owner_of(kind, namespace))
+    }
+
+    /// The known peers whose user or group a binding names.
+    fn named_by(&self, object: &Object) -> Concerns {
+        let known = named_by(object).filter(|peer| self.peers.contains_key(peer));
+        Concerns::peers(known.collect())
     }
 
     /// The view of one peer. `with_nobodys` adds the objects that concern no peer.
@@ -114,7 +135,8 @@ impl Store {
         let own = self.peers.get(peer).into_iter().flatten().map(Arc::as_ref);
         let nobodys = self.nobodys.iter().filter(|_| with_nobodys);
         let shared = self.everybodys.iter().chain(nobodys);
-        View::of(peer, own.chain(shared.map(ByName::as_object)))
+        let shared = shared.map(ByName::as_object);
+        View::of(peer, own.chain(shared).chain(self.bound.of(peer)))
     }
 
     /// The peers that have objects.
@@ -137,7 +159,7 @@ impl Store {
         let kinds = Kind::ALL.iter().filter(|kind| kind.is_namespaced());
         let inside: Vec<ObjectRef> = kinds
             .flat_map(|kind| self.of_kind(*kind, Some(&namespace.name)))
-            .filter(|(object, indexed)| indexed.concerns != self.concerns(object))
+            .filter(|(object, indexed)| indexed.concerns != self.assigned(object))
             .map(|(object, _)| object.id())
             .collect();
         inside.iter().fold(Concerns::Nobody, |changed, id| {
@@ -150,6 +172,7 @@ impl Store {
 
     fn take_out(&mut self, id: &ObjectRef) -> Option<(Arc<Object>, Indexed)> {
         let (ByName(object), indexed) = self.objects.remove_entry(named(id))?;
+        self.bound.remove(&object);
         match &indexed.concerns {
             Concerns::Nobody => drop(self.nobodys.remove(named(id))),
             Concerns::Everybody => drop(self.everybodys.remove(named(id))),
@@ -174,7 +197,8 @@ impl Store {
     }
 
     fn place(&mut self, object: Arc<Object>, seen_by: WatchSet) -> Concerns {
-        let concerns = self.concerns(&object);
+        let concerns = self.assigned(&object);
+        self.bound.add(&object, &concerns);
         let name = || ByName(Arc::clone(&object));
         match &concerns {
             Concerns::Nobody => drop(self.nobodys.insert(name())),

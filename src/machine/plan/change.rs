@@ -31,8 +31,8 @@ pub(super) enum Wanted {
         /// main part.
         status_first: bool,
     },
-    /// A finalizer of an unreadable object is removed.
-    Released(Value),
+    /// The metadata is changed by this patch, of an object whose content is not read.
+    Patched(Value),
     Deleted,
     /// An immutable Secret is deleted. The next call creates it again and adds the
     /// event.
@@ -61,7 +61,7 @@ impl Change {
                 version,
             },
             Wanted::Deleted | Wanted::Recreated => Effect::Delete { id, version },
-            Wanted::Released(patch) => Effect::Patch {
+            Wanted::Patched(patch) => Effect::Patch {
                 id,
                 version,
                 part: Part::Main,

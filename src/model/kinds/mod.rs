@@ -7,6 +7,7 @@ pub(super) mod foreign_cluster;
 pub(super) mod identity;
 pub(super) mod metadata;
 pub(super) mod namespace;
+pub(super) mod namespace_map;
 pub(super) mod object;
 pub(super) mod renew;
 pub(super) mod resource_slice;

@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::{
     model::{
         CertificateSigningRequest, ClusterRole, ClusterRoleBinding, ConfigMap, ForeignCluster,
-        Identity, Metadata, Namespace, Renew, ResourceSlice, Role, RoleBinding, Secret,
-        ServiceAccount, Tenant,
+        Identity, Metadata, Namespace, NamespaceMap, Renew, ResourceSlice, Role, RoleBinding,
+        Secret, ServiceAccount, Tenant,
         names::{API_VERSION, API_VERSION_ALPHA},
         reading::{
             bounded,
@@ -276,6 +276,7 @@ kinds! {
     ServiceAccount(ServiceAccount), "v1", "serviceaccounts", true;
     Role(Role), RBAC_API_VERSION, "roles", true;
     ForeignCluster(Box<ForeignCluster>), "discovery.liqo.io/v1alpha1", "foreignclusters", false;
+    NamespaceMap(NamespaceMap), "offloading.liqo.io/v1beta1", "namespacemaps", true;
 }
 
 impl Object {

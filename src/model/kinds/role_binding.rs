@@ -88,6 +88,11 @@ impl RbacSubject {
         }
     }
 
+    /// Whether this is a user or a group.
+    pub(crate) fn is_principal(&self) -> bool {
+        matches!(self.kind.as_str(), "User" | "Group")
+    }
+
     fn of_kind(kind: &str, name: &str) -> Self {
         Self {
             api_group: names::RBAC_API_GROUP.to_owned(),

@@ -33,9 +33,9 @@ use super::{
     CertificateSigningRequestCondition, CertificateSigningRequestSpec,
     CertificateSigningRequestStatus, ClusterId, ClusterRole, ClusterRoleBinding, ConfigMap,
     ForeignCluster, Identity, IdentitySpec, IdentityStatus, IdentityType, LocalObjectReference,
-    Metadata, Namespace, Object, OwnerReference, PolicyRule, RbacSubject, Renew, ResourceSlice,
-    Role, RoleBinding, RoleRef, Secret, SecretBytes, ServiceAccount, Tenant, TenantCondition,
-    TenantSpec, TenantStatus, Timestamp,
+    Metadata, Namespace, NamespaceMap, Object, OwnerReference, PolicyRule, RbacSubject, Renew,
+    ResourceSlice, Role, RoleBinding, RoleRef, Secret, SecretBytes, ServiceAccount, Tenant,
+    TenantCondition, TenantSpec, TenantStatus, Timestamp,
 };
 
 /// Gives each type its strategy.
@@ -255,6 +255,7 @@ fn any_object() -> BoxedStrategy<Object> {
         4 => any_resource_slice().prop_map(Object::from),
         4 => any_renew().prop_map(Object::from),
         1 => any_metadata().prop_map(|metadata| Namespace { metadata }.into()),
+        1 => any_metadata().prop_map(|metadata| NamespaceMap { metadata }.into()),
         1 => (any_metadata(), any_rules()).prop_map(|(metadata, rules)| {
             ClusterRole { metadata, rules }.into()
         }),

@@ -16,7 +16,7 @@ use crate::{
     model::{Kind, Metadata, Object, ObjectRef, Renew, Resource, Timestamp, names},
     provider::{
         Provider, credentials::delete_unanswered, handshake::hand_out_again, look::Look,
-        observed::Observed, record::Record, records::Plan,
+        observed::Observed, record::Record, records::Plan, rights::delete_namespace_maps,
     },
 };
 
@@ -76,6 +76,20 @@ impl Provider {
             plan.tell(Event::new(view.peer(), Decision::Ended).about(id));
         }
         Ok(plan.finish())
+    }
+
+    /// Deletes the NamespaceMaps in the tenant namespace, so that Liqo deletes the namespaces
+    /// that the peer has offloaded to this cluster, with all that is in them. An end takes the
+    /// peer's rights there, and keeps the namespaces. Call this after the end: a peer that has
+    /// rights makes its NamespaceMaps again. A drain includes this call.
+    ///
+    /// # Errors
+    /// As [`look`](Self::look).
+    pub fn delete_offloaded(&self, view: &View<'_>) -> Result<Step, Error> {
+        self.plan_with(view, Timestamp::EPOCH, |look, plan| {
+            delete_namespace_maps(look, plan);
+            Ok(())
+        })
     }
 }
 

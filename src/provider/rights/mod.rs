@@ -3,11 +3,14 @@
 mod bindings;
 mod condition;
 mod condition_lift;
+mod held;
+mod namespace_maps;
 mod tolerated;
 mod withdrawal;
 
 pub(super) use bindings::{Granted, missing_bindings, notices};
 pub(super) use condition::{lift, tighten};
 pub(super) use condition_lift::{apply_lift, set_condition};
+pub(super) use namespace_maps::{correct_origins, delete_namespace_maps};
 pub(super) use tolerated::{tolerate, tolerates};
 pub(super) use withdrawal::{is_ending, let_tenant_go, withdraw};

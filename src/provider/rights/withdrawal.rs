@@ -1,6 +1,7 @@
 //! Withdraws the rights of a peer that is drained or whose Tenant is deleted. This
 //! works even if the objects that the peer can write are unreadable (rule 10).
 
+use super::namespace_maps::withdraw_namespace_maps;
 use crate::{
     audit::{Decision, Event},
     model::names,
@@ -11,24 +12,33 @@ use crate::{
 pub(crate) fn is_ending(observed: &Observed<'_>) -> bool {
     match observed.tenant_metadata() {
         Some(tenant) => tenant.deletion_timestamp.is_some(),
-        None => observed.has_rights(),
+        None => observed.holds_rights(),
     }
 }
 
-/// Deletes the bindings that were made for the peer.
+/// Withdraws all rights of the peer. Those in its tenant namespace come first, so that the
+/// peer writes no NamespaceMap any more. Then come its NamespaceMaps, so that Liqo makes no
+/// binding again, and then the bindings everywhere.
 pub(crate) fn withdraw(look: &Look<'_>, plan: &mut Plan<'_>) {
     let observed = look.observed;
-    if !observed.has_rights() {
-        return;
+    if observed.holds_rights() {
+        plan.tell(Event::new(look.peer(), Decision::RightsWithdrawn));
     }
-    plan.tell(Event::new(look.peer(), Decision::RightsWithdrawn));
-    let in_namespace = observed.role_bindings.iter();
-    for binding in in_namespace.filter(|binding| observed.is_given(&binding.metadata)) {
-        plan.withdraw(*binding);
+    for binding in &observed.role_bindings {
+        if observed.binds_peer(&binding.metadata, &binding.subjects) {
+            plan.withdraw(*binding);
+        }
     }
-    let cluster_wide = observed.cluster_role_bindings.iter();
-    for binding in cluster_wide.filter(|binding| observed.is_given(&binding.metadata)) {
-        plan.withdraw(*binding);
+    withdraw_namespace_maps(look, plan);
+    for binding in &observed.role_bindings_elsewhere {
+        if observed.binds_peer(&binding.metadata, &binding.subjects) {
+            plan.withdraw(*binding);
+        }
+    }
+    for binding in &observed.cluster_role_bindings {
+        if observed.binds_peer(&binding.metadata, &binding.subjects) {
+            plan.withdraw(*binding);
+        }
     }
 }
 

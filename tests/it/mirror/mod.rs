@@ -11,8 +11,8 @@ use std::{
 use liqo_auth::{
     machine::{Concerns, Effect, Follower, Mirror, MirrorError, Requirement, Version, Watch},
     model::{
-        ClusterId, ClusterRole, Kind, Metadata, Namespace, Object, ObjectRef, RoleBinding, Secret,
-        Tenant, names,
+        ClusterId, ClusterRole, Kind, Metadata, Namespace, Object, ObjectRef, RbacSubject,
+        RoleBinding, Secret, Tenant, names,
     },
 };
 
@@ -427,4 +427,58 @@ fn version(uid: &str, resource_version: &str) -> Version {
         uid: uid.to_owned(),
         resource_version: resource_version.to_owned(),
     }
+}
+
+/// Whoever binds a peer's group need not label the binding.
+#[test]
+fn a_binding_concerns_the_known_peers_that_it_names() {
+    let watches = [Watch::all(Kind::Namespace), Watch::all(Kind::RoleBinding)];
+    let mut mirror = Mirror::new(watches.clone());
+    let [namespaces, bindings] = &watches;
+    let binding = binding_of(&["one", "nobody"]);
+    let shows = |mirror: &Mirror, peer: &str| {
+        let view = mirror.view(&id(peer)).unwrap();
+        view.objects()
+            .filter(|object| object.id() == binding.id())
+            .count()
+    };
+    // Anybody's group may have such a name: the binding makes no peer.
+    let concerns = mirror.relist(bindings, [binding.clone()]);
+    assert_eq!(concerns, Ok(Concerns::Nobody));
+    mirror.relist(namespaces, []).unwrap();
+    assert_eq!(mirror.peers().count(), 0);
+    assert_eq!(shows(&mirror, "one"), 1);
+
+    let namespace = Object::from(Namespace::for_tenant(&id("one")));
+    mirror.observe(namespaces, namespace).unwrap();
+    assert!(mirror.concerns(&binding).includes(&id("one")));
+    assert_eq!(shows(&mirror, "one"), 1);
+    let renamed = binding_of(&["two"]);
+    let concerns = mirror.observe(bindings, renamed);
+    assert_eq!(concerns, Ok(Concerns::Peer(id("one"))));
+    assert_eq!([shows(&mirror, "one"), shows(&mirror, "two")], [0, 1]);
+    let concerns = mirror.observe(bindings, binding.clone());
+    assert_eq!(concerns, Ok(Concerns::Peer(id("one"))));
+    let concerns = mirror.forget(bindings, &binding.id());
+    assert_eq!(concerns, Ok(Concerns::Peer(id("one"))));
+    assert_eq!(shows(&mirror, "one"), 0);
+}
+
+/// A binding in a namespace of no peer, without labels.
+fn binding_of(groups: &[&str]) -> Object {
+    let subject = |group: &&str| RbacSubject {
+        kind: "Group".into(),
+        name: (*group).into(),
+        ..RbacSubject::default()
+    };
+    RoleBinding {
+        metadata: Metadata {
+            name: "by-hand".into(),
+            namespace: "shop".into(),
+            ..Metadata::default()
+        },
+        subjects: groups.iter().map(subject).collect(),
+        ..RoleBinding::default()
+    }
+    .into()
 }

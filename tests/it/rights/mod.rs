@@ -1,4 +1,5 @@
 //! What a peer is given, and how it is withdrawn.
 
 mod grants;
+mod offloaded;
 mod withdrawal;

@@ -305,6 +305,7 @@ fn bindings_of_others_are_kept() {
         .unwrap()
         .clone();
     foreign.metadata.name = "somebody-elses".into();
+    foreign.subjects[0].name = "somebody-else".into();
     rehearsal.at_provider.insert(foreign.into());
     set_condition(&mut rehearsal, TenantCondition::Drained);
     rehearsal.settle().unwrap();

@@ -432,6 +432,7 @@ const KINDS: [(&str, &str, &str, bool); 18] = [
     ("Renew", LIQO, "renews", true),
     ("VirtualNode", OFFLOADING, "virtualnodes", true),
     ("Quota", OFFLOADING, "quotas", true),
+    ("NamespaceMap", OFFLOADING, "namespacemaps", true),
     ("Role", RBAC, "roles", true),
     ("RoleBinding", RBAC, "rolebindings", true),
     ("ClusterRole", RBAC, "clusterroles", false),
