@@ -172,4 +172,7 @@ pub(crate) struct Unauthenticate {
     /// authenticate` after an end
     #[arg(long = "final")]
     pub(crate) for_good: bool,
+    /// Let Liqo also delete the namespaces that the consumer has offloaded to the provider
+    #[arg(long)]
+    pub(crate) delete_offloaded: bool,
 }

@@ -27,20 +27,25 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
         peer,
     } = Homes::reach(context, &arguments.remote)?;
     let until = arguments.wait.then(|| Instant::now() + context.timeout());
+    let loss = match arguments.delete_offloaded {
+        true => " The offloaded namespaces are deleted, with all that is in them.",
+        false => "",
+    };
     let Some(remote) = remote else {
         context.confirm(&format!(
-            "End the authentication with {peer} in {}?",
+            "End the authentication with {peer} in {}?{loss}",
             local.site()
         ))?;
         return alone(context, local, &peer, arguments, until);
     };
     let mut remote = match remote {
         ProviderAccess::Administrator(remote) => *remote,
+        ProviderAccess::PeeringUser(_) if deletes => return Err(not_as_peering_user()),
         ProviderAccess::PeeringUser(user) => return by_peering_user(context, local, &user, until),
     };
     check_direction(&local, &remote)?;
     context.confirm(&format!(
-        "End the authentication of {} with {peer}, on both clusters?",
+        "End the authentication of {} with {peer}, on both clusters?{loss}",
         local.cluster_id()
     ))?;
     // First, replicate the deletion of slices that were deleted without replication.
@@ -50,6 +55,13 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
     let consumer = identity.home.cluster_id().clone();
     let tenant = end(context, remote, &consumer, arguments, Side::Remote)?;
     await_removal([identity, tenant], until)
+}
+
+/// The failure of a command that deletes what only the provider's administrator may delete.
+fn not_as_peering_user() -> Failure {
+    Failure::usage(
+        "--delete-offloaded: a peering user may not delete NamespaceMaps, and nothing was changed. Run the command with the kubeconfig of the provider's administrator",
+    )
 }
 
 /// Ends the peering on the consumer, and deletes its Tenant as a peering user. The provider's
@@ -143,9 +155,13 @@ fn alone(
     let is_provider =
         get::tenant_of(&home, peer).is_some() || (arguments.for_good && was_provider());
     match (is_consumer, is_provider) {
-        (false, false) => Err(Failure::waiting(format!(
+        // An ended peering may have left NamespaceMaps behind.
+        (false, false) if !arguments.delete_offloaded => Err(Failure::waiting(format!(
             "{} has no peering with {peer}",
             home.site()
+        ))),
+        (true, _) if deletes => Err(Failure::usage(format!(
+            "--delete-offloaded: this cluster is a consumer of {peer}, and nothing was changed. Name the provider, or leave the option out"
         ))),
         (true, _) => {
             await_removal([leave(context, home, peer, Side::Only)?], until)?;
@@ -156,7 +172,7 @@ fn alone(
             }
             Ok(())
         }
-        (false, true) => {
+        (false, _) => {
             let tenant = end(context, home, peer, arguments, Side::Only)?;
             await_removal([tenant], until)
         }
@@ -188,7 +204,8 @@ fn leave(context: &Context, mut home: Home, provider: &ClusterId, side: Side) ->
     })
 }
 
-/// Ends the peering on the provider. Returns the consumer's Tenant, which is deleted.
+/// Ends the peering on the provider. Returns the consumer's Tenant, which is deleted. Lets
+/// Liqo also delete the offloaded namespaces, if that is wanted.
 fn end(
     context: &Context,
     mut home: Home,
@@ -206,11 +223,21 @@ fn end(
         },
     )?;
     provider.settle()?;
+    if arguments.delete_offloaded {
+        let subject = "the offloaded namespaces are not deleted";
+        provider.administer(subject, |provider, view, _| provider.delete_offloaded(view))?;
+        provider.settle()?;
+    }
     let done = match was_there {
         true => "Tenant correctly deleted",
         false => "Tenant already deleted",
     };
     context.printer.info(side, done)?;
+    if deletes {
+        context
+            .printer
+            .info(side, "NamespaceMaps correctly deleted")?;
+    }
     Ok(Deleted {
         home,
         peer: consumer.clone(),

@@ -10,6 +10,8 @@ const REPLICATE: &str = "replicate --home cl-consumer --remote-home cl-provider"
 const CORDON: &str = "cordon tenant cl-consumer --home cl-provider";
 const UNCORDON: &str = "uncordon tenant cl-consumer --home cl-provider";
 const DRAIN: &str = "drain tenant cl-consumer --home cl-provider";
+const MAP: &str = "cl-provider/manifests/liqo-tenant-cl-consumer/namespacemap.cl-provider.yaml";
+const OFFLOADED: &str = "cl-provider/manifests/shop-rome/rolebinding.liqo-tenant-cl-consumer.yaml";
 const UNAUTHENTICATE: &str = "unauthenticate --home cl-consumer --remote-home cl-provider";
 
 #[test]
@@ -210,6 +212,77 @@ fn the_end_waits_for_the_slices_and_comes_in_liqoctls_words() {
     // Who comes back with the same key is let in.
     folder.ok(AUTHENTICATE);
     folder.ok(CREATE);
+}
+
+/// A cluster's Liqo binds the consumer's group in each namespace that it offloads.
+#[test]
+fn a_drain_and_an_end_leave_no_rights_in_offloaded_namespaces() {
+    let folder = Folder::with_homes();
+    folder.ok(AUTHENTICATE);
+    offload(&folder);
+    let trial = folder.ok(&format!("{DRAIN} --dry-run"));
+    for kind in ["NamespaceMap", "RoleBinding"] {
+        assert!(trial.contains(kind), "{trial}");
+    }
+    folder.ok(DRAIN);
+    assert!(!folder.path(MAP).exists());
+    assert!(!folder.path(OFFLOADED).exists());
+    folder.ok(UNCORDON);
+
+    offload(&folder);
+    let provider = "unauth --home cl-provider --remote-cluster-id cl-consumer";
+    folder.ok(provider);
+    assert!(folder.read(MAP).contains("shop: shop-rome"));
+    assert!(!folder.path(OFFLOADED).exists());
+    let deletes = folder.ok(&format!("{provider} --delete-offloaded"));
+    assert_eq!(
+        deletes,
+        " INFO  Tenant already deleted\n INFO  NamespaceMaps correctly deleted\n"
+    );
+    assert!(!folder.path(MAP).exists());
+}
+
+#[test]
+fn offloaded_namespaces_are_deleted_with_the_end_if_that_is_wanted() {
+    let folder = Folder::with_homes();
+    folder.ok(AUTHENTICATE);
+    offload(&folder);
+    let consumer = "unauth --home cl-consumer --remote-cluster-id cl-provider --delete-offloaded";
+    let error = folder.refused(consumer, "", 2);
+    assert!(error.contains("is a consumer of cl-provider"), "{error}");
+    let ended = folder.ok(&format!("{UNAUTHENTICATE} --delete-offloaded"));
+    let deleted = " INFO   (remote) NamespaceMaps correctly deleted\n";
+    assert_eq!(ended, format!("{ENDED}{deleted}"));
+    assert!(!folder.path(MAP).exists());
+    assert!(!folder.path(OFFLOADED).exists());
+}
+
+/// Writes what a consumer that offloads has at its provider.
+fn offload(folder: &Folder) {
+    folder.write(
+        MAP,
+        "apiVersion: offloading.liqo.io/v1beta1
+kind: NamespaceMap
+metadata:
+  name: cl-provider
+  namespace: liqo-tenant-cl-consumer
+  labels: {liqo.io/replicated: \"true\", liqo.io/originID: cl-consumer}
+spec:
+  desiredMapping:
+    shop: shop-rome
+",
+    );
+    fs::create_dir_all(folder.path("cl-provider/manifests/shop-rome")).unwrap();
+    folder.write(
+        OFFLOADED,
+        "apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: liqo-tenant-cl-consumer, namespace: shop-rome}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
+subjects:
+- {apiGroup: rbac.authorization.k8s.io, kind: Group, name: cl-consumer}
+",
+    );
 }
 
 #[test]
