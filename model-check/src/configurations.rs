@@ -78,7 +78,7 @@ pub fn short() -> Vec<Configuration> {
     all().into_iter().filter(is_short).collect()
 }
 
-const SHORT: [&str; 12] = [
+const SHORT: [&str; 13] = [
     "honest-crashes",
     "honest-words",
     "honest-slices",
@@ -88,6 +88,7 @@ const SHORT: [&str; 12] = [
     "hostile-consumer-beside",
     "hostile-provider",
     "hostile-tenants",
+    "hostile-offloads",
     "two-way",
     "replicas",
     "kubernetes-signer",
@@ -265,6 +266,7 @@ pub fn all() -> Vec<Configuration> {
         },
         HOSTILE_AGAIN,
         FOREIGN_TENANTS,
+        OFFLOADS,
         TWO_WAY,
         Configuration {
             name: "two-way-long",
@@ -329,6 +331,32 @@ pub const FOREIGN_TENANTS: Configuration = Configuration {
     ],
     left: Left {
         words: 1,
+        deeds: 2,
+        crashes: 1,
+        plants: 0,
+    },
+    ..HONEST
+};
+
+/// A peer that was let in has Liqo bind its group in an offloaded namespace.
+pub const OFFLOADS: Configuration = Configuration {
+    name: "hostile-offloads",
+    has_consumer: false,
+    hostile: Hostile::Consumer,
+    has_let_in: true,
+    words: &[
+        Call::Invite,
+        Call::SetCondition(0),
+        Call::SetCondition(2),
+        Call::End,
+    ],
+    writes: &[
+        WriteAtProvider::NamespaceMap { stays: false },
+        WriteAtProvider::NamespaceMap { stays: true },
+        WriteAtProvider::UnlabelNamespaceMap,
+    ],
+    left: Left {
+        words: 2,
         deeds: 2,
         crashes: 1,
         plants: 0,

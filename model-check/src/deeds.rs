@@ -80,6 +80,12 @@ pub enum WriteAtProvider {
     /// The slice loses its labels.
     UnlabelSlice,
     DeleteSlice,
+    /// A NamespaceMap, by which Liqo binds the peer's group in an offloaded namespace.
+    NamespaceMap {
+        stays: bool,
+    },
+    /// The NamespaceMap loses its labels.
+    UnlabelNamespaceMap,
     /// A Renew with a request by the second key.
     Renew,
     /// The Tenant says Active.
@@ -157,6 +163,8 @@ pub enum Plant {
     IgnoresVersions,
     /// The driver skips the deletion of bindings.
     KeepsRights,
+    /// The driver leaves NamespaceMaps as they are.
+    KeepsNamespaceMaps,
     /// The provider's own namespace is restored from an old copy, in which the first
     /// nonce is on offer.
     RestoresOffer,

@@ -7,7 +7,12 @@ use liqo_auth::{
 };
 use serde_json::Value;
 
-use crate::{calls::SLICE, instants::instant, store::Store};
+use crate::{
+    calls::SLICE,
+    instants::instant,
+    offloading::{OFFLOADED, bound},
+    store::Store,
+};
 
 /// What the provider's store holds about one peer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,8 +27,10 @@ pub struct PeerFacts {
     pub proof: Option<ProofFacts>,
     /// Whether the peer's Tenant is being deleted.
     pub is_ending: bool,
-    /// The number of bindings that name the peer.
+    /// The number of bindings that came with the peer's credential.
     pub bindings: usize,
+    /// The number of bindings that give the peer rights in an offloaded namespace.
+    pub offloaded: usize,
     /// The number of slices that were granted resources.
     pub granted_slices: usize,
     /// The UIDs of the peer's slices.
@@ -63,6 +70,7 @@ impl PeerFacts {
         let mut facts = Self {
             nonce,
             has_record: record.is_some(),
+            offloaded: bound(store, peer.as_str()),
             ..Self::default()
         };
         if let Some(record) = record {
@@ -91,6 +99,7 @@ impl PeerFacts {
                 {
                     facts.is_ending |= unreadable.metadata.deletion_timestamp.is_some();
                 }
+                Object::RoleBinding(binding) if binding.metadata.namespace == OFFLOADED => {}
                 Object::RoleBinding(_) | Object::ClusterRoleBinding(_) if is_peers => {
                     facts.bindings += 1;
                 }

@@ -10,6 +10,7 @@ use crate::{
     cast::Name,
     deeds::Plant,
     end::End,
+    offloading,
     state::State,
     world::World,
 };
@@ -19,7 +20,7 @@ pub const MOST_ROUNDS: u8 = 10;
 
 impl World {
     /// A fair run: in each round, each side looks once and carries everything out,
-    /// what it sends arrives, the signer signs, and slices and renewals are carried.
+    /// what it sends arrives, Liqo binds, the signer signs, and slices and renewals are carried.
     /// Nobody gives another word, the hostile cluster does nothing, and no time
     /// passes.
     pub fn fair_end(&self, state: &State) -> End {
@@ -80,6 +81,10 @@ impl Run<'_> {
             for message in self.call(at, Call::Reconcile) {
                 self.deliver(&message);
             }
+        }
+        let mut store = (*self.world.store(self.provider)).clone();
+        if offloading::bind(&mut store) {
+            self.provider = self.world.keep(store);
         }
         if self.world.configuration.setup.kubernetes_signer {
             let mut store = (*self.world.store(self.provider)).clone();

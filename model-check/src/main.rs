@@ -14,6 +14,7 @@ mod interned;
 mod judgement;
 mod keys;
 mod model;
+mod offloading;
 mod planted;
 mod properties;
 mod setup;

@@ -11,7 +11,7 @@ use crate::{
     ghost::Ghost,
     hostile,
     instants::INSTANTS,
-    planted, properties,
+    offloading, planted, properties,
     state::{Action, State},
     store::Store,
     world::World,
@@ -54,6 +54,9 @@ impl Model for World {
         }
         if self.configuration.setup.kubernetes_signer {
             actions.push(Action::Sign);
+        }
+        if offloading::bind(&mut (*self.store(state.provider)).clone()) {
+            actions.push(Action::Offload);
         }
         if self.configuration.replicates {
             let (provider, consumer) = (self.store(state.provider), self.store(state.consumer));
@@ -99,6 +102,14 @@ impl Model for World {
                 next
             }
             Action::Sign => self.sign(state)?,
+            Action::Offload => {
+                let mut store = (*self.store(state.provider)).clone();
+                offloading::bind(&mut store);
+                State {
+                    provider: self.keep(store),
+                    ..*state
+                }
+            }
             Action::Replicate { to, effects } => self.replicate(state, to, effects),
             Action::Wait => State {
                 instant: state.instant + 1,

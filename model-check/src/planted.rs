@@ -13,7 +13,7 @@ use liqo_auth::{
 use crate::{
     calls::{At, Call, Outcome},
     cast::{LIFETIME, Name},
-    configurations::{Configuration, FOREIGN_TENANTS, HONEST, Left, TWO_WAY},
+    configurations::{Configuration, FOREIGN_TENANTS, HONEST, Left, OFFLOADS, TWO_WAY},
     deeds::{Forgery, Hostile, Plant},
     ghost::Rule,
     hostile,
@@ -157,6 +157,14 @@ pub fn all() -> Vec<(Configuration, &'static str)> {
             properties::AT_REST,
         ),
         (
+            Configuration {
+                name: "planted: the driver keeps NamespaceMaps",
+                plant: Some(Plant::KeepsNamespaceMaps),
+                ..OFFLOADS
+            },
+            properties::AT_REST,
+        ),
+        (
             with(
                 "planted: the network loses Identities",
                 Plant::LosesIdentities,
@@ -264,6 +272,7 @@ pub fn happen(world: &World, state: &State, plant: Plant) -> Option<State> {
         }
         Plant::IgnoresVersions
         | Plant::KeepsRights
+        | Plant::KeepsNamespaceMaps
         | Plant::LosesIdentities
         | Plant::ChangesEndpoint
         | Plant::KeepsKubeconfigs => None,

@@ -87,7 +87,7 @@ fn keeps(state: &State, number: usize) -> bool {
 }
 
 /// After a fair run, a peer that is drained, or that nobody has invited since the
-/// end, has neither bindings nor granted slices.
+/// end, has neither bindings, nor rights in an offloaded namespace, nor granted slices.
 fn no_rights_at_rest(world: &World, state: &State) -> bool {
     let ghost = world.ghost(state.ghost);
     let mut peers = world.peerings().filter(|at| at.side == Side::Provider);
@@ -97,7 +97,7 @@ fn no_rights_at_rest(world: &World, state: &State) -> bool {
             return true;
         }
         let facts = world.facts(world.fair_end(state).store, at.peer);
-        facts.bindings == 0 && facts.granted_slices == 0
+        facts.bindings == 0 && facts.offloaded == 0 && facts.granted_slices == 0
     })
 }
 

@@ -51,6 +51,8 @@ pub enum Action {
     Crash { replica: u8 },
     /// The controller manager signs what is approved.
     Sign,
+    /// Liqo binds the groups of the NamespaceMaps at the provider.
+    Offload,
     /// Slices and renewals are carried to a side.
     Replicate { to: Side, effects: u8 },
     /// Time passes.

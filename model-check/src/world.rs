@@ -148,6 +148,9 @@ impl World {
                 true
             }
             (Some(Plant::KeepsRights), Effect::Delete { .. }) if is_right => true,
+            (Some(Plant::KeepsNamespaceMaps), effect) if effect.id().kind == Kind::NamespaceMap => {
+                true
+            }
             (Some(Plant::IgnoresVersions), Effect::Create(object)) => {
                 store.put(object.clone());
                 true

@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
     };
     let mut remote = match remote {
         ProviderAccess::Administrator(remote) => *remote,
-        ProviderAccess::PeeringUser(_) if deletes => return Err(not_as_peering_user()),
+        ProviderAccess::PeeringUser(_) if arguments.delete_offloaded => return Err(not_as_peering_user()),
         ProviderAccess::PeeringUser(user) => return by_peering_user(context, local, &user, until),
     };
     check_direction(&local, &remote)?;
@@ -160,7 +160,7 @@ fn alone(
             "{} has no peering with {peer}",
             home.site()
         ))),
-        (true, _) if deletes => Err(Failure::usage(format!(
+        (true, _) if arguments.delete_offloaded => Err(Failure::usage(format!(
             "--delete-offloaded: this cluster is a consumer of {peer}, and nothing was changed. Name the provider, or leave the option out"
         ))),
         (true, _) => {
@@ -233,7 +233,7 @@ fn end(
         false => "Tenant already deleted",
     };
     context.printer.info(side, done)?;
-    if deletes {
+    if arguments.delete_offloaded {
         context
             .printer
             .info(side, "NamespaceMaps correctly deleted")?;

@@ -8,8 +8,8 @@ use liqo_auth::{
     crypto::{Csr, Entropy, KeyPair, OneKey, SigningKey, Subject},
     machine::{Message, MessageBody, Side},
     model::{
-        Bytes, ClusterId, Kind, Metadata, Object, ObjectRef, Renew, RenewSpec, Resource,
-        ResourceSlice, ResourceSliceSpec, Tenant, TenantCondition, TenantSpec, names,
+        Bytes, ClusterId, Kind, Metadata, NamespaceMap, Object, ObjectRef, Renew, RenewSpec,
+        Resource, ResourceSlice, ResourceSliceSpec, Tenant, TenantCondition, TenantSpec, names,
     },
 };
 
@@ -159,6 +159,20 @@ pub fn write(world: &World, store: &mut Store, write: WriteAtProvider) -> Option
             put(store, slice.into())
         }
         WriteAtProvider::DeleteSlice => delete(store, &slice_id),
+        WriteAtProvider::NamespaceMap { stays } => {
+            let provider = world.cast.id(Name::Provider);
+            let mut planted = NamespaceMap {
+                metadata: metadata(&namespace, provider.as_str(), &labels(provider, peer)),
+            };
+            kept(stays, &mut planted.metadata);
+            put(store, planted.into())
+        }
+        WriteAtProvider::UnlabelNamespaceMap => {
+            let id = id(Kind::NamespaceMap, world.cast.id(Name::Provider).as_str());
+            let mut map = NamespaceMap::from_object(store.get(&id)?)?.clone();
+            map.metadata.labels.clear();
+            put(store, map.into())
+        }
         WriteAtProvider::Renew => put(store, renew(world, peer).into()),
         WriteAtProvider::ActiveTenant => edit_tenant(store, &own_tenant, |tenant| {
             tenant.spec.tenant_condition = Some(TenantCondition::Active);
