@@ -40,7 +40,9 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
     };
     let mut remote = match remote {
         ProviderAccess::Administrator(remote) => *remote,
-        ProviderAccess::PeeringUser(_) if arguments.delete_offloaded => return Err(not_as_peering_user()),
+        ProviderAccess::PeeringUser(_) if arguments.delete_offloaded => {
+            return Err(not_as_peering_user());
+        }
         ProviderAccess::PeeringUser(user) => return by_peering_user(context, local, &user, until),
     };
     check_direction(&local, &remote)?;

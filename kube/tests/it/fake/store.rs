@@ -420,7 +420,7 @@ fn merge(target: &mut Value, patch: Value) {
     }
 }
 
-const KINDS: [(&str, &str, &str, bool); 18] = [
+const KINDS: [(&str, &str, &str, bool); 19] = [
     ("Namespace", "v1", "namespaces", false),
     ("Secret", "v1", "secrets", true),
     ("ConfigMap", "v1", "configmaps", true),
