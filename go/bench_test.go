@@ -53,6 +53,15 @@ func BenchmarkHandshake(b *testing.B) {
 			}
 		})
 	}
+	// The same handshake by a session on each side. A session belongs to an instance of the
+	// module, so it has no other border.
+	b.Run("session", func(b *testing.B) {
+		library := newLibrary(b, Options{})
+		key := newKey(b)
+		for b.Loop() {
+			newPair(b, library, key).authenticateBySessions(b)
+		}
+	})
 }
 
 func BenchmarkFirstUse(b *testing.B) {

@@ -25,6 +25,8 @@ const honestNonce = "rfmPVYvCGQibAyhXdgND2SeJihfBYIMOtekiXasW7RPTMwoGlBFhts7i+c1
 type cluster struct {
 	objects  map[string]map[string]any
 	revision int
+	// applied is told of each effect, if it is set.
+	applied func(Effect)
 }
 
 func newCluster() *cluster { return &cluster{objects: map[string]map[string]any{}} }
@@ -82,6 +84,9 @@ func (c *cluster) apply(t testing.TB, step *Step) {
 		}
 		if effect.Request.Method == "" || effect.Request.Path == "" {
 			t.Fatalf("effect without a request: %+v", effect)
+		}
+		if c.applied != nil {
+			c.applied(effect)
 		}
 	}
 }

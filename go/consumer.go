@@ -59,26 +59,26 @@ type Consumer struct{ machine }
 // Consumer returns a consumer with this key. Do not change the maps of the config
 // afterwards.
 func (l *Library) Consumer(config ConsumerConfig, key Key, now func() time.Time) *Consumer {
-	arguments := map[string]any{"config": config, "key": key}
-	return &Consumer{newMachine(l, "consumer", arguments, key.answer, now)}
+	side, keys := map[string]any{"config": config}, map[string]any{"key": key}
+	return &Consumer{newMachine(l, "consumer", side, keys, key.answer, now)}
 }
 
 // RequestSlice asks the provider for resources.
 func (c *Consumer) RequestSlice(ctx context.Context, view View, options SliceOptions) (*Step, error) {
-	return c.step(ctx, view, map[string]any{"requestSlice": options})
+	return c.step(ctx, view, OrderRequestSlice(options))
 }
 
 // DeleteSlice gives the resources of a slice back.
 func (c *Consumer) DeleteSlice(ctx context.Context, view View, name string) (*Step, error) {
-	return c.step(ctx, view, map[string]string{"deleteSlice": name})
+	return c.step(ctx, view, OrderDeleteSlice(name))
 }
 
 // ReleasePins forgets the provider's API server, CA and key.
 func (c *Consumer) ReleasePins(ctx context.Context, view View) (*Step, error) {
-	return c.step(ctx, view, "releasePins")
+	return c.step(ctx, view, OrderReleasePins())
 }
 
 // Unauthenticate ends the peering.
 func (c *Consumer) Unauthenticate(ctx context.Context, view View) (*Step, error) {
-	return c.step(ctx, view, "unauthenticate")
+	return c.step(ctx, view, OrderUnauthenticate())
 }

@@ -147,7 +147,7 @@ func (j judge) tenant(t *testing.T, input corpusCase) (*Provider, *cluster, erro
 		vouched = []string{input.Nonce}
 	}
 	message := map[string]any{"from": peer, "to": "cl-provider", "type": "tenant", "tenant": input.Tenant}
-	step, err := provider.step(t.Context(), at.view(peer, vouched...), map[string]any{"receive": message})
+	step, err := provider.step(t.Context(), at.view(peer, vouched...), Order{map[string]any{"receive": message}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -249,7 +249,7 @@ func (j judge) identity(t *testing.T, input corpusCase) error {
 			"from": input.ProviderClusterID, "to": input.Consumer.ClusterID,
 			"type": "identity", "identity": identity,
 		}
-		step, err := consumer.step(t.Context(), at.view(input.ProviderClusterID), map[string]any{"receive": message})
+		step, err := consumer.step(t.Context(), at.view(input.ProviderClusterID), Order{map[string]any{"receive": message}})
 		if err != nil {
 			return err
 		}

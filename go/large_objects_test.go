@@ -39,6 +39,61 @@ func TestLargeObjectsOfAPeerStopNoDrain(t *testing.T) {
 	}
 }
 
+// A session is told of twenty slices of 1.1 MB, a few at a time.
+func TestLargeObjectsOfAPeerStopNoSession(t *testing.T) {
+	library := newLibrary(t, Options{})
+	p := newPair(t, library, newKey(t))
+	ofProvider, ofConsumer := p.sessions()
+	defer ofProvider.Close()
+	defer ofConsumer.Close()
+	p.exchange(t, ofProvider, ofConsumer)
+	bulk := strings.Repeat("A", 1_100_000)
+	for i := range 20 {
+		p.atProvider.put(largeSlice(i, []string{"spec", "status", "metadata"}[i%3], bulk))
+	}
+	ofProvider.Relist()
+	next, err := ofProvider.Begin(t.Context(), OrderSetCondition("Drained"))
+	for range 8 {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if next.IsAtRest() {
+			break
+		}
+		p.atProvider.applyFor(t, ofProvider, next)
+		next, err = ofProvider.Continue(t.Context())
+	}
+	for place := range p.atProvider.objects {
+		if strings.Contains(place, "Binding/") || strings.HasPrefix(place, "ResourceSlice/") {
+			t.Errorf("%s is still there", place)
+		}
+	}
+	if ofProvider.in == nil || ofProvider.in.isLarge() {
+		t.Error("the instance has grown")
+	}
+}
+
+// A Tenant with another peer's name, in a namespace of one's own, stops nobody.
+func TestATenantOfAnothersNameStopsNoSession(t *testing.T) {
+	p := newPair(t, newLibrary(t, Options{}), newKey(t))
+	p.atProvider.put(map[string]any{
+		"apiVersion": "v1", "kind": "Namespace",
+		"metadata": map[string]any{"name": "of-the-other", "labels": map[string]any{
+			"liqo.io/remote-cluster-id": "cl-other", "liqo.io/tenant-namespace": "true",
+		}},
+	})
+	for _, namespace := range []string{"of-the-other", "liqo-tenant-cl-other"} {
+		p.atProvider.put(map[string]any{
+			"apiVersion": "authentication.liqo.io/v1beta1", "kind": "Tenant",
+			"metadata": map[string]any{"name": "cl-consumer", "namespace": namespace, "labels": map[string]any{
+				"liqo.io/remote-cluster-id": "cl-consumer",
+			}},
+			"spec": map[string]any{"clusterID": "cl-consumer"},
+		})
+	}
+	p.authenticateBySessions(t)
+}
+
 func largeSlice(index int, field, bulk string) map[string]any {
 	slice := map[string]any{
 		"apiVersion": "authentication.liqo.io/v1beta1",

@@ -25,6 +25,10 @@ type Options struct {
 	// Instances is the number of idle instances that are kept, each with about 2 MB;
 	// GOMAXPROCS if it is 0 or less. More calls at once make more instances.
 	Instances int
+	// Sessions is the most instances that belong to a [Session], each with some 2 MB and the
+	// peer's objects; 64 if it is 0 or less. The session that was not used for the longest
+	// time gives its instance up to another one, and is opened anew at its next use.
+	Sessions int
 	// Policy of verification alone; the strict one if it is the zero value. Providers
 	// and consumers have their own.
 	Policy Policy
@@ -37,6 +41,7 @@ type Library struct {
 	cache    wazero.CompilationCache
 	compiled wazero.CompiledModule
 	idle     chan *instance
+	sessions *sessions
 	policy   Policy
 	closed   atomic.Bool
 	// running is locked for reading during each call, and for writing by Close.
@@ -70,7 +75,7 @@ func New(ctx context.Context, options Options) (*Library, error) {
 
 func compile(ctx context.Context, options Options) (*Library, error) {
 	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(memoryPages)
-	library := &Library{policy: options.Policy}
+	library := &Library{policy: options.Policy, sessions: newSessions(options.Sessions)}
 	library.carry = library.exchange
 	if options.CacheDir != "" {
 		cache, err := wazero.NewCompilationCacheWithDir(options.CacheDir)
@@ -103,6 +108,7 @@ func (l *Library) Close(ctx context.Context) error {
 	l.closed.Store(true)
 	l.running.Lock()
 	defer l.running.Unlock()
+	l.sessions.wipe()
 	err := l.runtime.Close(ctx)
 	if l.cache != nil {
 		err = errors.Join(err, l.cache.Close(ctx))
@@ -126,6 +132,11 @@ func (l *Library) send(ctx context.Context, request []byte, value any) error {
 	if err != nil {
 		return err
 	}
+	return readAnswer(answer, value)
+}
+
+// readAnswer reads the value of an answer, and wipes the answer.
+func readAnswer(answer []byte, value any) error {
 	defer clear(answer)
 	if value == nil {
 		value = new(json.RawMessage)
@@ -197,6 +208,12 @@ func (l *Library) begin(ctx context.Context, request []byte) (call func() result
 		l.running.RUnlock()
 		return nil, err
 	}
+	return l.start(ctx, in, request, l.give), nil
+}
+
+// start copies the request to an instance, and returns the call. After a call that has not
+// failed, the instance goes to keep. The lock of running is held, and the call unlocks it.
+func (l *Library) start(ctx context.Context, in *instance, request []byte, keep func(context.Context, *instance)) (call func() result) {
 	place, failed := in.put(ctx, request)
 	length := uint64(len(request))
 	return func() result {
@@ -210,9 +227,9 @@ func (l *Library) begin(ctx context.Context, request []byte) (call func() result
 			in.discard(ctx)
 			return result{err: fmt.Errorf("%w: %w", ErrTrap, failed)}
 		}
-		l.give(ctx, in)
+		keep(ctx, in)
 		return result{answer: answer}
-	}, nil
+	}
 }
 
 func (l *Library) take(ctx context.Context) (*instance, error) {
@@ -228,7 +245,7 @@ func (l *Library) take(ctx context.Context) (*instance, error) {
 }
 
 func (l *Library) give(ctx context.Context, in *instance) {
-	if in.module.Memory().Size()>>16 <= keptPages {
+	if !in.isLarge() {
 		select {
 		case l.idle <- in:
 			return
@@ -249,11 +266,20 @@ type instance struct {
 // discard wipes the memory of an instance, and closes it. A stopped call left its
 // request and its values there, the record key among them.
 func (in *instance) discard(ctx context.Context) {
+	in.wipe()
+	_ = in.module.Close(ctx)
+}
+
+func (in *instance) wipe() {
 	memory := in.module.Memory()
 	if view, ok := memory.Read(0, memory.Size()); ok {
 		clear(view)
 	}
-	_ = in.module.Close(ctx)
+}
+
+// isLarge reports whether the memory has grown beyond what is kept.
+func (in *instance) isLarge() bool {
+	return in.module.Memory().Size()>>16 > keptPages
 }
 
 func (l *Library) instantiate(ctx context.Context) (*instance, error) {

@@ -7,42 +7,65 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
 )
 
-// machine is what provider and consumer share. The whole configuration goes with each
-// call, so that any instance of the module serves it.
+// machine is what provider and consumer share.
 type machine struct {
 	library *Library
-	// opening is the JSON of a request up to the end of the configuration.
-	opening func() ([]byte, error)
-	answer  answerer
-	now     func() time.Time
-	facts   *facts
+	// form is the JSON of the configuration and the keys.
+	form   func() (*form, error)
+	answer answerer
+	now    func() time.Time
+	facts  *facts
+}
+
+// form is a machine in the form of the module. The whole configuration goes with each call
+// that has a View, so that any instance of the module serves it.
+type form struct {
+	// opening is a request of such a call, up to the end of the configuration.
+	opening []byte
+	// side is the configuration without keys, for a session.
+	side []byte
+	// keys are the fields of a session's request with the keys, and a comma at the end.
+	keys []byte
 }
 
 // newMachine makes a machine of one side, which is the name of its calls in the module. The
-// arguments are its configuration. Without a clock, it has that of the system.
-func newMachine(library *Library, side string, arguments map[string]any, answer answerer, now func() time.Time) machine {
+// arguments are its configuration and its keys. Without a clock, it has that of the system.
+func newMachine(library *Library, name string, side, keys map[string]any, answer answerer, now func() time.Time) machine {
 	if now == nil {
 		now = time.Now
 	}
 	return machine{
 		library: library,
-		opening: sync.OnceValues(func() ([]byte, error) {
-			configuration, err := json.Marshal(arguments)
-			if err != nil {
-				return nil, fmt.Errorf("liqoauth: %w", err)
-			}
-			return append([]byte(`{"`+side+`":`), configuration[:len(configuration)-1]...), nil
-		}),
-		answer: answer,
-		now:    now,
-		facts:  new(facts),
+		form:    sync.OnceValues(func() (*form, error) { return formOf(name, side, keys) }),
+		answer:  answer,
+		now:     now,
+		facts:   new(facts),
 	}
+}
+
+func formOf(name string, side, keys map[string]any) (*form, error) {
+	configuration, err := json.Marshal(side)
+	if err != nil {
+		return nil, fmt.Errorf("liqoauth: %w", err)
+	}
+	given, err := json.Marshal(keys)
+	if err != nil {
+		return nil, fmt.Errorf("liqoauth: %w", err)
+	}
+	named := fmt.Appendf(nil, `{"%s":`, name)
+	fields := append(given[1:len(given)-1:len(given)-1], ',')
+	return &form{
+		opening: slices.Concat(named, []byte("{"), fields, configuration[1:len(configuration)-1]),
+		side:    slices.Concat(named, configuration, []byte("}")),
+		keys:    fields,
+	}, nil
 }
 
 // seen is what one call sees.
@@ -85,7 +108,7 @@ func (m *machine) see(view View) ([]byte, error) {
 
 // call sends to the module what was seen, the answers so far, and the call to make.
 func (m *machine) call(ctx context.Context, seen []byte, answers []answered, call, value any) error {
-	opening, err := m.opening()
+	form, err := m.form()
 	if err != nil {
 		return err
 	}
@@ -101,14 +124,14 @@ func (m *machine) call(ctx context.Context, seen []byte, answers []answered, cal
 	}
 	defer clear(action)
 	request := bytes.Join([][]byte{
-		opening, []byte(`,"seen":`), seen, []byte(`,"answers":`), given, []byte(`},"call":`), action, []byte("}}"),
+		form.opening, []byte(`,"seen":`), seen, []byte(`,"answers":`), given, []byte(`},"call":`), action, []byte("}}"),
 	}, nil)
 	return m.library.send(m.facts.within(ctx), request, value)
 }
 
 // step makes a call, and lets the backends answer its questions until none is open.
 // Each round sees the same objects, time and entropy, so that it goes the same way.
-func (m *machine) step(ctx context.Context, view View, call any) (*Step, error) {
+func (m *machine) step(ctx context.Context, view View, order Order) (*Step, error) {
 	seen, err := m.see(view)
 	if err != nil {
 		return nil, err
@@ -121,7 +144,7 @@ func (m *machine) step(ctx context.Context, view View, call any) (*Step, error) 
 			Requests  []APIRequest      `json:"requests"`
 			Questions []json.RawMessage `json:"questions"`
 		}
-		if err := m.call(ctx, seen, answers, call, &found); err != nil {
+		if err := m.call(ctx, seen, answers, order.call, &found); err != nil {
 			return nil, err
 		}
 		if len(found.Questions) == 0 {
@@ -150,12 +173,12 @@ func (m *machine) Look(ctx context.Context, view View) (*Status, error) {
 
 // Reconcile makes the next step, for the control plane and each slice.
 func (m *machine) Reconcile(ctx context.Context, view View) (*Step, error) {
-	return m.step(ctx, view, "reconcile")
+	return m.step(ctx, view, OrderReconcile())
 }
 
 // Receive verifies a message of the peer, and makes the step that stores it.
 func (m *machine) Receive(ctx context.Context, view View, message Message) (*Step, error) {
-	return m.step(ctx, view, map[string]any{"receive": message})
+	return m.step(ctx, view, OrderReceive(message))
 }
 
 // Watches returns what a controller watches, for all peers.

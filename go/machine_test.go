@@ -248,11 +248,11 @@ func TestADenialMayBeWithoutWords(t *testing.T) {
 		`{"message":"","reason":"","type":"deny"}`:                          SliceDecision{Type: "deny"},
 		`{"type":"notMine"}`:                                                &SliceDecision{Type: "notMine", Reason: "x"},
 		`{"grant":{"nodeLabels":{"region":"europe"}},"type":"grant"}`:       SliceDecision{Type: "grant", Grant: grant},
-		`{"type":"denied","reason":""}`:                                     formOf(nil, Denied{}),
-		`{"type":"failed","reason":""}`:                                     formOf(nil, errors.New("")),
-		`{"type":"pending"}`:                                                formOf(nil, ErrPending),
-		`{"type":"ready"}`:                                                  formOf(nil, nil),
-		`{"type":"ready","value":{"message":"","reason":"","type":"deny"}}`: formOf(&SliceDecision{Type: "deny"}, nil),
+		`{"type":"denied","reason":""}`:                                     answerOf(nil, Denied{}),
+		`{"type":"failed","reason":""}`:                                     answerOf(nil, errors.New("")),
+		`{"type":"pending"}`:                                                answerOf(nil, ErrPending),
+		`{"type":"ready"}`:                                                  answerOf(nil, nil),
+		`{"type":"ready","value":{"message":"","reason":"","type":"deny"}}`: answerOf(&SliceDecision{Type: "deny"}, nil),
 	} {
 		found, err := json.Marshal(value)
 		if err != nil || string(found) != want {

@@ -11,6 +11,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
@@ -44,26 +45,45 @@ var kinds = func() *runtime.Scheme {
 // objects returns the values whose JSON are the objects.
 func (v View) objects() ([]any, error) {
 	// The module wants a list, also of none.
-	named := make([]any, 0, len(v.Objects))
+	found := make([]any, 0, len(v.Objects))
 	for _, object := range v.Objects {
-		if object.GetObjectKind().GroupVersionKind().Kind != "" {
-			// The map has the same JSON, and needs no buffer of its own.
-			if unstructured, ok := object.(*unstructured.Unstructured); ok {
-				named = append(named, unstructured.Object)
-			} else {
-				named = append(named, object)
-			}
-			continue
-		}
-		found, _, err := kinds.ObjectKinds(object)
+		named, err := named(object)
 		if err != nil {
-			return nil, fmt.Errorf("liqoauth: %w", err)
+			return nil, err
 		}
-		object = object.DeepCopyObject()
-		object.GetObjectKind().SetGroupVersionKind(found[0])
-		named = append(named, object)
+		found = append(found, named)
 	}
-	return named, nil
+	return found, nil
+}
+
+// named returns the value whose JSON is an object with its version and kind.
+func named(object runtime.Object) (any, error) {
+	if object.GetObjectKind().GroupVersionKind().Kind != "" {
+		// The map has the same JSON, and needs no buffer of its own.
+		if unstructured, ok := object.(*unstructured.Unstructured); ok {
+			return unstructured.Object, nil
+		}
+		return object, nil
+	}
+	kind, err := kindOf(object)
+	if err != nil {
+		return nil, err
+	}
+	object = object.DeepCopyObject()
+	object.GetObjectKind().SetGroupVersionKind(kind)
+	return object, nil
+}
+
+// kindOf returns the version and kind of an object.
+func kindOf(object runtime.Object) (schema.GroupVersionKind, error) {
+	if kind := object.GetObjectKind().GroupVersionKind(); kind.Kind != "" {
+		return kind, nil
+	}
+	found, _, err := kinds.ObjectKinds(object)
+	if err != nil {
+		return schema.GroupVersionKind{}, fmt.Errorf("liqoauth: %w", err)
+	}
+	return found[0], nil
 }
 
 // Message is a message from one cluster to the other, over any transport. Its JSON is
@@ -78,6 +98,8 @@ type Message struct {
 	Nonce    string                `json:"nonce,omitempty"`
 	Tenant   *authv1beta1.Tenant   `json:"tenant,omitempty"`
 	Identity *authv1beta1.Identity `json:"identity,omitempty"`
+	// digest names the message in the session that it comes from.
+	digest string
 }
 
 // NonceMessage is a nonce of the provider.

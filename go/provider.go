@@ -210,15 +210,12 @@ func (l *Library) Provider(config ProviderConfig, recordKey [32]byte, backends B
 			names = append(names, backend.name)
 		}
 	}
-	arguments := map[string]any{
-		"config":    config,
-		"recordKey": recordKey[:],
-		"backends":  names,
-	}
+	side := map[string]any{"config": config, "backends": names}
+	keys := map[string]any{"recordKey": recordKey[:]}
 	if backends.Key != nil {
-		arguments["key"] = backends.Key
+		keys["key"] = backends.Key
 	}
-	return &Provider{newMachine(l, "provider", arguments, backends.answer, backends.Now)}
+	return &Provider{newMachine(l, "provider", side, keys, backends.answer, backends.Now)}
 }
 
 func (b Backends) answer(ctx context.Context, kind string, question json.RawMessage) (any, error) {
@@ -242,75 +239,71 @@ func (b Backends) answer(ctx context.Context, kind string, question json.RawMess
 
 // Invite invites a peer: it makes the nonce that the peer signs.
 func (p *Provider) Invite(ctx context.Context, view View) (*Step, error) {
-	return p.step(ctx, view, "invite")
+	return p.step(ctx, view, OrderInvite())
 }
 
 // ReplaceNonce replaces the nonce of a peer, which then counts as used.
 func (p *Provider) ReplaceNonce(ctx context.Context, view View) (*Step, error) {
-	return p.step(ctx, view, "replaceNonce")
+	return p.step(ctx, view, OrderReplaceNonce())
 }
 
 // Approve approves the request that waits for an administrator.
 func (p *Provider) Approve(ctx context.Context, view View) (*Step, error) {
-	return p.step(ctx, view, "approve")
+	return p.step(ctx, view, OrderApprove())
 }
 
 // Deny denies the request that waits for an administrator.
 func (p *Provider) Deny(ctx context.Context, view View, reason string) (*Step, error) {
-	return p.step(ctx, view, map[string]string{"deny": reason})
+	return p.step(ctx, view, OrderDeny(reason))
 }
 
 // SetCondition sets the condition of a peer: Active, Cordoned or Drained.
 func (p *Provider) SetCondition(ctx context.Context, view View, condition string) (*Step, error) {
-	return p.step(ctx, view, map[string]string{"setCondition": condition})
+	return p.step(ctx, view, OrderSetCondition(condition))
 }
 
 // LiftCondition lifts the recorded condition of a peer.
 func (p *Provider) LiftCondition(ctx context.Context, view View) (*Step, error) {
-	return p.step(ctx, view, "liftCondition")
+	return p.step(ctx, view, OrderLiftCondition())
 }
 
 // ReleaseKey forgets the pinned key of a peer.
 func (p *Provider) ReleaseKey(ctx context.Context, view View) (*Step, error) {
-	return p.step(ctx, view, "releaseKey")
+	return p.step(ctx, view, OrderReleaseKey())
 }
 
 // AWSKeyRevoked records that an access key is deleted at AWS.
 func (p *Provider) AWSKeyRevoked(ctx context.Context, view View, accessKeyID string) (*Step, error) {
-	return p.step(ctx, view, map[string]string{"awsKeyRevoked": accessKeyID})
+	return p.step(ctx, view, OrderAWSKeyRevoked(accessKeyID))
 }
 
 // SignAgain asks Kubernetes' signer again, after a denial. The slice is empty for the
 // control plane.
 func (p *Provider) SignAgain(ctx context.Context, view View, slice string) (*Step, error) {
-	var holder any
-	if slice != "" {
-		holder = slice
-	}
-	return p.step(ctx, view, map[string]any{"signAgain": holder})
+	return p.step(ctx, view, OrderSignAgain(slice))
 }
 
 // CordonSlice stops a slice from getting more resources.
 func (p *Provider) CordonSlice(ctx context.Context, view View, slice string) (*Step, error) {
-	return p.step(ctx, view, map[string]string{"cordonSlice": slice})
+	return p.step(ctx, view, OrderCordonSlice(slice))
 }
 
 // UncordonSlice ends the cordon of a slice.
 func (p *Provider) UncordonSlice(ctx context.Context, view View, slice string) (*Step, error) {
-	return p.step(ctx, view, map[string]string{"uncordonSlice": slice})
+	return p.step(ctx, view, OrderUncordonSlice(slice))
 }
 
 // ReconsiderSlice decides on the resources of a slice anew.
 func (p *Provider) ReconsiderSlice(ctx context.Context, view View, slice string) (*Step, error) {
-	return p.step(ctx, view, map[string]string{"reconsiderSlice": slice})
+	return p.step(ctx, view, OrderReconsiderSlice(slice))
 }
 
 // ConfirmSlice grants a slice what Liqo granted it beyond AdoptUpTo.
 func (p *Provider) ConfirmSlice(ctx context.Context, view View, slice string) (*Step, error) {
-	return p.step(ctx, view, map[string]string{"confirmSlice": slice})
+	return p.step(ctx, view, OrderConfirmSlice(slice))
 }
 
 // End ends the peering.
 func (p *Provider) End(ctx context.Context, view View) (*Step, error) {
-	return p.step(ctx, view, "end")
+	return p.step(ctx, view, OrderEnd())
 }

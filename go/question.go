@@ -52,12 +52,12 @@ func answerAll(ctx context.Context, questions []json.RawMessage, answer answerer
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		answers = append(answers, answered{Question: question, Answer: formOf(value, err)})
+		answers = append(answers, answered{Question: question, Answer: answerOf(value, err)})
 	}
 	return answers, nil
 }
 
-func formOf(value any, err error) answerForm {
+func answerOf(value any, err error) answerForm {
 	var denied Denied
 	switch {
 	case errors.Is(err, ErrPending):

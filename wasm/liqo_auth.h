@@ -1,8 +1,8 @@
 /* liqo-auth as a function from bytes to bytes: the C ABI of wasm/src/border.rs.
  *
  * A request and its answer are JSON in UTF-8, as the documentation of the crate
- * liqo-auth-wasm says. Calls of several threads may run at once. Each call needs
- * 256 KiB of stack. A fault of the library and a lack of memory abort the process.
+ * liqo-auth-wasm says. Calls of several threads may run at once. A session belongs to
+ * the thread that has opened it. Each call needs 256 KiB of stack. A fault of the library and a lack of memory abort the process.
  */
 #ifndef LIQO_AUTH_H
 #define LIQO_AUTH_H

@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{failure::Failure, functions, json::written, machine};
+use crate::{failure::Failure, functions, json::written, machine, session};
 
-/// A request: one field names the call.
+/// A request: one field names the call. A call without fields is its name alone.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Request<'r> {
@@ -13,6 +13,9 @@ enum Request<'r> {
     Provider(Box<machine::ProviderRequest<'r>>),
     #[serde(borrow)]
     Consumer(Box<machine::ConsumerRequest<'r>>),
+    #[serde(borrow)]
+    Session(Box<session::SessionRequest<'r>>),
+    CloseSession,
     VerifyTenant(functions::VerifyTenant),
     VerifyResourceSlice(functions::VerifyResourceSlice),
     VerifyRequest(functions::VerifyRequest),
@@ -37,6 +40,8 @@ fn value(request: Request<'_>) -> Result<Vec<u8>, Failure> {
     match request {
         Request::Provider(request) => machine::provider(*request),
         Request::Consumer(request) => machine::consumer(*request),
+        Request::Session(request) => session::answer(*request),
+        Request::CloseSession => Ok(session::close()),
         Request::VerifyTenant(request) => functions::verify_tenant(request),
         Request::VerifyResourceSlice(request) => functions::verify_resource_slice(request),
         Request::VerifyRequest(request) => functions::verify_request(request),

@@ -3,6 +3,7 @@
 use liqo_auth::{
     Error,
     error::{Fault, PeerMisbehaved},
+    machine::drive::Stopped,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -13,6 +14,8 @@ pub(crate) enum Failure {
     Library(Box<Error>),
     /// A part of the request does not have its form. The text shows no secret.
     Form(String),
+    /// A run ends before its goal.
+    Stopped(Stopped),
 }
 
 impl Failure {
@@ -39,6 +42,12 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<Stopped> for Failure {
+    fn from(stopped: Stopped) -> Self {
+        Self::Stopped(stopped)
+    }
+}
+
 impl Serialize for Failure {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -49,6 +58,17 @@ impl Serialize for Failure {
                 "message": message,
                 "advice": "Use a Go package and a module of the same version.",
                 "disposition": "giveUp",
+            })
+            .serialize(serializer),
+            Self::Stopped(stopped) => json!({
+                "code": match stopped {
+                    Stopped::Overtaken(_) => "overtaken",
+                    _ => "restless",
+                },
+                "fault": "Local",
+                "message": stopped.to_string(),
+                "advice": "Look for another program that writes the same objects.",
+                "disposition": "retry",
             })
             .serialize(serializer),
         }

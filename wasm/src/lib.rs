@@ -1,9 +1,9 @@
 //! [`liqo_auth`] as a function from bytes to bytes: the input is a request in JSON, and
 //! the output is an answer in JSON.
 //!
-//! The module keeps no state between calls. Configuration, objects, time and
-//! randomness come with each request, so that any instance serves any call. There
-//! are no callbacks to backends: the answer to a call contains the questions to them (key,
+//! The module keeps no state between calls, except for a [`session`] of one peer.
+//! Otherwise, configuration, objects, time and randomness come with each request, so that
+//! any instance serves any call. There are no callbacks to backends: the answer to a call contains the questions to them (key,
 //! signer, approver, names, slices, AWS). The next call contains the answers to these
 //! questions. No private key enters the module. The module of the Go package imports the
 //! arithmetic of Ed25519 from its host.
@@ -18,6 +18,8 @@
 //! |---|---|---|
 //! | `provider` | [`machine::ProviderRequest`] | [`machine`] |
 //! | `consumer` | [`machine::ConsumerRequest`] | [`machine`] |
+//! | `session` | [`session::SessionRequest`] | [`session`] |
+//! | `closeSession` (text, not a map) | none | none |
 //! | `verifyTenant` | `tenant`, `consumer` (or none: the one that the Tenant names), `nonce`, `policy` | `clusterID`, `publicKey` (DER), `csr` (PEM), `proxyURL` |
 //! | `verifyResourceSlice` | `name`, `consumer`, `csr`, `tenantKey` (or none), `policy` | `publicKey` (DER) |
 //! | `verifyRequest` | `csr` of a control plane, `consumer`, `publicKey` (DER), `policy` | none |
@@ -41,10 +43,14 @@ compile_error!("liqo_auth_cheap_signatures makes signatures that everybody can f
 
 mod answer;
 pub mod border;
+mod calls;
 mod desk;
 mod failure;
 pub mod functions;
 mod json;
 pub mod machine;
+mod objects;
+pub mod session;
+mod side;
 
 pub use answer::answer;

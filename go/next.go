@@ -1,0 +1,74 @@
+package liqoauth
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Next is what to do next in a run of a [Session].
+type Next struct {
+	// Step is the last step of the run. Its effects are to be applied, in their order, up to
+	// the first that fails. Tell the session what became of each ([Session.Applied],
+	// [Session.Overtaken]), and go on with [Session.Continue]. If the step has effects and
+	// names an absent object, ask the store for it before ([Session.Confirm]); if it is there,
+	// go on without applying any of the effects. A step with effects has no messages.
+	Step
+	// After is how long to wait before [Session.Continue], if there is nothing to apply.
+	// Another program has changed an object first.
+	After time.Duration
+	// Again is how long to wait for the next run after a run that is at rest, if no object of
+	// the peer changes. It is 0 if only a change of an object leads on.
+	Again time.Duration
+
+	isAtRest bool
+}
+
+// IsAtRest reports whether the run has ended: nothing is left to do, except for the delivery
+// of the step's messages.
+func (n *Next) IsAtRest() bool { return n.isAtRest }
+
+// nextForm is an answer of the module's session.
+type nextForm struct {
+	Next              string            `json:"next"`
+	Questions         []json.RawMessage `json:"questions"`
+	Step              Step              `json:"step"`
+	Effects           []effectForm      `json:"effects"`
+	AfterMilliseconds int64             `json:"afterMilliseconds"`
+	Digests           []string          `json:"digests"`
+	AgainMilliseconds int64             `json:"againMilliseconds"`
+}
+
+// effectForm is an effect whose object or patch is in its request.
+type effectForm struct {
+	Effect
+	Request APIRequest `json:"request"`
+}
+
+func (f *nextForm) read() (*Next, error) {
+	next := &Next{
+		Step:     f.Step,
+		After:    time.Duration(f.AfterMilliseconds) * time.Millisecond,
+		Again:    time.Duration(f.AgainMilliseconds) * time.Millisecond,
+		isAtRest: f.Next == "rest",
+	}
+	if len(f.Digests) != len(next.Outbox) {
+		return nil, fmt.Errorf("liqoauth: answer of the module: %d digests of %d messages", len(f.Digests), len(next.Outbox))
+	}
+	for i, digest := range f.Digests {
+		next.Outbox[i].digest = digest
+	}
+	next.Effects = make([]Effect, len(f.Effects))
+	for i, found := range f.Effects {
+		effect := found.Effect
+		effect.Request = found.Request
+		switch effect.Type {
+		case "create", "replace":
+			effect.Object = found.Request.Body
+		case "patch":
+			effect.Patch = found.Request.Body
+		}
+		next.Effects[i] = effect
+	}
+	return next, nil
+}

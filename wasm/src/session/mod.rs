@@ -1,0 +1,275 @@
+//! A session: one peer's objects and the loop of its driver, kept between calls.
+//!
+//! A thread has one session at most, and so has an instance of the module. The session keeps
+//! the configuration, the objects ([`Mirror`]), the run ([`Run`]) and which messages were
+//! delivered ([`Deliveries`]). The keys come with each request and are not kept.
+//!
+//! # Requests
+//!
+//! `session` has the fields of [`SessionRequest`]. A request takes what has changed, and what
+//! became of the last answer. Then it makes a `call`, which begins a run, or goes on with the
+//! run (`goOn`), or does neither. The calls are those of [`machine`](crate::machine). An order
+//! (each call that makes a step, except `reconcile`) is carried out first. The run then goes on
+//! to rest.
+//!
+//! # Answers
+//!
+//! | `next` | fields | what to do |
+//! |---|---|---|
+//! | `answer` | `questions` | go on with all answers so far, and with the same time and entropy |
+//! | `apply` | `step`, `effects` | if the step has `absent`, ask the store for that object; then apply the effects, up to the first that fails, and go on with the `outcomes` |
+//! | `look` | `afterMilliseconds` | wait, and go on with the objects as they are then |
+//! | `rest` | `step`, `digests`, `againMilliseconds` | deliver the step's `outbox`, whose messages have these digests; nothing is left to do |
+//!
+//! Here, a step has no `effects` of its own, and has an `outbox` at rest alone. An effect has
+//! its `type`, `id`, `part` and `version`, and the `request` to an API server, which has the
+//! object or the patch. `look`, `watches` and `interests` answer as they do without a session,
+//! and leave the run as it is. A request without a call and without `goOn` has an empty
+//! answer. An error of a call ends the run.
+
+mod next;
+mod request;
+
+use core::cell::RefCell;
+
+use liqo_auth::machine::{
+    Message, Mirror, Step, Watch,
+    drive::{Deliveries, Next, Run},
+};
+use liqo_auth::model::{ClusterId, Object};
+
+pub use self::request::SessionRequest;
+use self::request::{Changes, Configuration, Outcomes, Present, Wanted};
+use crate::{
+    calls::Called,
+    failure::Failure,
+    side::{Call, Side},
+};
+
+thread_local! {
+    static SESSION: RefCell<Option<Box<Session>>> = const { RefCell::new(None) };
+}
+
+struct Session {
+    configuration: Configuration,
+    peer: ClusterId,
+    mirror: Mirror,
+    watches: Vec<Watch>,
+    work: Option<Work>,
+    deliveries: Deliveries,
+    /// The messages that were handed out, of those that the last step at rest has named.
+    handed_out: Vec<Message>,
+}
+
+/// A run, and the call that makes its steps.
+struct Work {
+    run: Run,
+    call: Call,
+    /// Whether the caller was told to wait before the next look.
+    has_waited: bool,
+}
+
+/// Answers a request. One that cannot be read changes nothing.
+pub(crate) fn answer(mut request: SessionRequest<'_>) -> Result<Vec<u8>, Failure> {
+    SESSION.with_borrow_mut(|open| {
+        let mut opened = match request.open.take() {
+            Some(opening) => Some(Box::new(Session::new(*opening)?)),
+            None => None,
+        };
+        let Some(session) = opened.as_mut().or(open.as_mut()) else {
+            return Err(Failure::of_part("session", "found none, expected one"));
+        };
+        let (changes, wanted) = request.read(&session.configuration)?;
+        let answer = session.answer(changes, wanted);
+        if opened.is_some() {
+            *open = opened;
+        }
+        answer
+    })
+}
+
+/// Ends the session, if there is one.
+pub(crate) fn close() -> Vec<u8> {
+    SESSION.with_borrow_mut(|open| *open = None);
+    b"{}".to_vec()
+}
+
+impl Session {
+    fn new(opening: request::Opening) -> Result<Self, Failure> {
+        let (configuration, peer) = opening.read();
+        let watches = configuration.watches()?;
+        let mut mirror = Mirror::new(watches.clone());
+        // The caller shows the objects of this peer alone, and all of them before a call.
+        for watch in &watches {
+            let listed = mirror.relist(watch, []);
+            listed.map_err(|error| Failure::of_part("open", error))?;
+        }
+        Ok(Self {
+            configuration,
+            peer,
+            mirror,
+            watches,
+            work: None,
+            deliveries: Deliveries::default(),
+            handed_out: Vec::new(),
+        })
+    }
+
+    fn answer(&mut self, changes: Changes, wanted: Option<Wanted>) -> Result<Vec<u8>, Failure> {
+        for id in &changes.gone {
+            self.mirror.gone(id);
+        }
+        for object in changes.seen {
+            self.show(object)?;
+        }
+        self.learn(&changes.outcomes)?;
+        let Some(Wanted {
+            side,
+            call,
+            present,
+        }) = wanted
+        else {
+            return Ok(b"{}".to_vec());
+        };
+        match call {
+            Some(call) if call.makes_a_step() => self.work = Some(Work::of(call)),
+            Some(call) => {
+                return match self.call(&side, &call, &present)? {
+                    Called::Value(value) => Ok(value),
+                    Called::Step(_) => Err(Failure::of_part("call", "found a step")),
+                };
+            }
+            None => {}
+        }
+        let answer = self.advance(&side, &present);
+        if answer.is_err() {
+            self.work = None;
+        }
+        answer
+    }
+
+    /// Shows the mirror an object: by the watch that covers it, or as one that was fetched.
+    fn show(&mut self, object: Object) -> Result<(), Failure> {
+        let watch = self.watches.iter().find(|watch| watch.covers(&object));
+        let shown = match watch {
+            Some(watch) => self.mirror.observe(watch, object),
+            None => self.mirror.fetched(&self.peer, object),
+        };
+        shown.map_err(|error| Failure::of_part("seen", error))?;
+        Ok(())
+    }
+
+    /// Takes what became of the last answer.
+    fn learn(&mut self, outcomes: &Outcomes) -> Result<(), Failure> {
+        for digest in &outcomes.undelivered {
+            let is_it = |message: &&Message| next::hex(&message.digest()) == *digest;
+            if let Some(message) = self.handed_out.iter().find(is_it) {
+                self.deliveries.failed(message);
+            }
+        }
+        let Some(Work { run, .. }) = &mut self.work else {
+            return Ok(());
+        };
+        if let (Some(is_absent), Ok(Next::Confirm(_))) = (outcomes.is_absent, run.next()) {
+            run.confirmed(is_absent);
+        }
+        for applied in &outcomes.applied {
+            if !matches!(run.next(), Ok(Next::Apply(_))) {
+                return Err(Failure::of_part("applied", "found more than the effects"));
+            }
+            run.applied((*applied).into());
+        }
+        Ok(())
+    }
+
+    /// Goes on until the caller has to do something.
+    fn advance(&mut self, side: &Side, present: &Present) -> Result<Vec<u8>, Failure> {
+        loop {
+            let Some(work) = &mut self.work else {
+                return Err(Failure::of_part("goOn", "found no run, expected one"));
+            };
+            match work.run.next()? {
+                Next::Look { after } if !after.is_zero() && !work.has_waited => {
+                    work.has_waited = true;
+                    return Ok(next::look(after));
+                }
+                Next::Look { .. } => {}
+                // The answer before this one has the effects.
+                Next::Confirm(_) | Next::Apply(_) => {
+                    return Err(Failure::of_part("applied", "found less than the effects"));
+                }
+                Next::Rest if work.call.is_an_order() => {
+                    *work = Work::of(side.reconcile());
+                    continue;
+                }
+                Next::Rest => return Ok(self.rest(present)),
+            }
+            let step = self.step(side, present)?;
+            let questions = side.questions();
+            if !questions.is_empty() {
+                return Ok(next::answer(&questions));
+            }
+            if let Some(answer) = self.looked(step)? {
+                return Ok(answer);
+            }
+        }
+    }
+
+    fn step(&self, side: &Side, present: &Present) -> Result<Step, Failure> {
+        let work = self.work.as_ref();
+        let called = work.map(|work| self.call(side, &work.call, present));
+        match called.transpose()? {
+            Some(Called::Step(step)) => Ok(*step),
+            _ => Err(Failure::of_part("call", "found no step")),
+        }
+    }
+
+    fn call(&self, side: &Side, call: &Call, present: &Present) -> Result<Called, Failure> {
+        let view = self.mirror.view(&self.peer);
+        let view = view.map_err(|error| Failure::of_part("session", error))?;
+        side.answer(call, view, &present.vouched_nonces, present.env()?)
+    }
+
+    /// Gives the run its step. Returns an answer if the step has effects.
+    fn looked(&mut self, mut step: Step) -> Result<Option<Vec<u8>>, Failure> {
+        let answer = match step.is_settled() {
+            true => None,
+            false => Some(next::apply(&mut step)?),
+        };
+        if let Some(work) = &mut self.work {
+            work.has_waited = false;
+            work.run.looked(step);
+        }
+        Ok(answer)
+    }
+
+    /// Ends the run. Its last step has no effects.
+    fn rest(&mut self, present: &Present) -> Vec<u8> {
+        let work = self.work.take();
+        let mut step = work.map(|work| work.run.into_step()).unwrap_or_default();
+        let named = core::mem::take(&mut step.outbox);
+        self.handed_out.retain(|message| named.contains(message));
+        step.outbox = self.deliveries.take(named);
+        self.handed_out.extend_from_slice(&step.outbox);
+        let again = step.wait.next_run(present.now, present.poll);
+        next::rest(&step, again)
+    }
+}
+
+impl Work {
+    /// A run of this call.
+    fn of(call: Call) -> Self {
+        let run = match call.is_an_order() {
+            true => Run::of_one_step(),
+            false => Run::to_rest(),
+        };
+        Self {
+            run,
+            call,
+            has_waited: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
