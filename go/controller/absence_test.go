@@ -21,7 +21,7 @@ func TestAnObjectThatIsThereIsNotTakenForGone(t *testing.T) {
 			return nil
 		},
 	})
-	step := &liqoauth.Step{
+	step := liqoauth.Step{
 		Absent: &liqoauth.ObjectReference{Kind: "Tenant", Namespace: "liqo-tenant-rome", Name: "rome"},
 		Effects: []liqoauth.Effect{{
 			Type: "delete",
@@ -32,8 +32,10 @@ func TestAnObjectThatIsThereIsNotTakenForGone(t *testing.T) {
 	if err := e.ofProvider.Writer.Create(t.Context(), tenant); err != nil {
 		t.Fatal(err)
 	}
-	if conflict, err := e.ofProvider.apply(t.Context(), step); !conflict || err != nil {
-		t.Fatalf("%v, %v", conflict, err)
+	session := e.ofProvider.enter(consumerID)
+	areApplied, err := e.ofProvider.apply(t.Context(), session.Session, &liqoauth.Next{Step: step})
+	if areApplied || err != nil {
+		t.Fatalf("%v, %v", areApplied, err)
 	}
 }
 
@@ -45,8 +47,8 @@ func TestAnObjectInAnotherNamespaceIsAnotherOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	here := &liqoauth.ObjectReference{Kind: "Tenant", Namespace: "liqo-tenant-rome", Name: "rome"}
-	if isThere, err := e.ofProvider.exists(t.Context(), here); isThere || err != nil {
-		t.Errorf("%v, %v", isThere, err)
+	if found, err := e.ofProvider.find(t.Context(), here); found != nil || err != nil {
+		t.Errorf("%v, %v", found, err)
 	}
 }
 
@@ -57,15 +59,45 @@ func TestNothingIsDoneIfTheStoreCannotBeAsked(t *testing.T) {
 			return nil
 		},
 	})
-	step := &liqoauth.Step{
+	step := liqoauth.Step{
 		Absent: &liqoauth.ObjectReference{Kind: "Pod", Namespace: "liqo", Name: "a"},
 		Effects: []liqoauth.Effect{{
 			Type: "delete",
 			ID:   &liqoauth.ObjectReference{Kind: "Secret", Namespace: "liqo", Name: "other"},
 		}},
 	}
-	conflict, err := e.ofProvider.apply(t.Context(), step)
-	if conflict || err == nil || !strings.Contains(err.Error(), "a Pod, which no watch names") {
-		t.Errorf("%v, %v", conflict, err)
+	session := e.ofProvider.enter(consumerID)
+	areApplied, err := e.ofProvider.apply(t.Context(), session.Session, &liqoauth.Next{Step: step})
+	if areApplied || err == nil || !strings.Contains(err.Error(), "a Pod, which no watch names") {
+		t.Errorf("%v, %v", areApplied, err)
+	}
+}
+
+// A list that is late does not end a peering: the store is asked for the Tenant first.
+func TestALateListEndsNoPeering(t *testing.T) {
+	late, deletions := 0, 0
+	e := authenticated(t, interceptor.Funcs{
+		List: func(ctx context.Context, from client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if list.GetObjectKind().GroupVersionKind().Kind == authv1beta1.TenantKind && late > 0 {
+				late--
+				return nil
+			}
+			return from.List(ctx, list, options...)
+		},
+		Delete: func(ctx context.Context, to client.WithWatch, object client.Object, options ...client.DeleteOption) error {
+			deletions++
+			return to.Delete(ctx, object, options...)
+		},
+	})
+	// The Tenants by their name, and those by their label.
+	late = 2
+	result, err := e.ofProvider.Reconcile(t.Context(), request(consumerID))
+	if err != nil || late != 0 || deletions != 0 || result.RequeueAfter <= 0 {
+		t.Errorf("%v, %d lists are left, %d deletions, %+v", err, late, deletions, result)
+	}
+	// A store that does not have it, either.
+	late = 3
+	if _, err := e.ofProvider.Reconcile(t.Context(), request(consumerID)); err != nil || late != 0 || deletions == 0 {
+		t.Errorf("%v, %d lists are left, %d deletions", err, late, deletions)
 	}
 }

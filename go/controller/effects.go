@@ -8,82 +8,97 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"liqoauth"
 )
 
-// apply applies the effects of a step in their order, up to the first that fails. It
-// reports a conflict if another writer was first.
-func (r *Reconciler) apply(ctx context.Context, step *liqoauth.Step) (conflict bool, err error) {
-	if step.Absent != nil && !step.IsSettled() {
+// apply applies the effects of a step in their order, up to the first that fails, and tells
+// the session. It reports whether all of them are applied. If another writer was first, the
+// session looks again.
+func (r *Reconciler) apply(ctx context.Context, session *liqoauth.Session, step *liqoauth.Next) (areApplied bool, err error) {
+	if step.Absent != nil {
 		// Another program may have made it since it was read.
-		if isThere, err := r.exists(ctx, step.Absent); isThere || err != nil {
-			return isThere, err
+		found, err := r.find(ctx, step.Absent)
+		if err != nil {
+			return false, err
+		}
+		if err := session.Confirm(found); err != nil || found != nil {
+			return false, err
 		}
 	}
 	for _, effect := range step.Effects {
-		err := r.applyOne(ctx, effect)
+		stored, err := r.applyOne(ctx, effect)
 		// The namespace of a new object may be missing. That is no conflict.
 		isGone := apierrors.IsNotFound(err) && effect.Type != "create"
 		switch {
 		case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), isGone:
-			return true, nil
+			session.Overtaken()
+			return false, nil
 		case err != nil:
 			return false, fmt.Errorf("%s: %w", effect.Request.Path, err)
 		}
+		if err := session.Applied(stored); err != nil {
+			return false, err
+		}
 	}
-	return false, nil
+	return true, nil
 }
 
-// exists reports whether the API server has the object.
-func (r *Reconciler) exists(ctx context.Context, id *liqoauth.ObjectReference) (bool, error) {
+// find returns the object, or nil if the API server does not have it.
+func (r *Reconciler) find(ctx context.Context, id *liqoauth.ObjectReference) (runtime.Object, error) {
 	version, ok := r.peers.versions[id.Kind]
 	if !ok {
-		return false, fmt.Errorf("liqoauth: a %s, which no watch names", id.Kind)
+		return nil, fmt.Errorf("liqoauth: a %s, which no watch names", id.Kind)
 	}
 	found, err := r.read(ctx, liqoauth.Interest{
 		Type: "named", APIVersion: version.String(), Kind: id.Kind, Name: id.Name,
 	})
+	if err != nil {
+		return nil, err
+	}
 	for i := range found {
 		if found[i].GetNamespace() == id.Namespace {
-			return true, err
+			return &found[i], nil
 		}
 	}
-	return false, err
+	return nil, nil
 }
 
-func (r *Reconciler) applyOne(ctx context.Context, effect liqoauth.Effect) error {
+// applyOne applies an effect. It returns the object as the API server has it then, or nil
+// after a deletion: a finalizer may keep the object.
+func (r *Reconciler) applyOne(ctx context.Context, effect liqoauth.Effect) (runtime.Object, error) {
 	switch effect.Type {
 	case "create", "replace":
 		object := &unstructured.Unstructured{}
 		if err := json.Unmarshal(effect.Object, &object.Object); err != nil {
-			return err
+			return nil, err
 		}
 		if effect.Type == "create" {
-			return r.Writer.Create(ctx, object)
+			return object, r.Writer.Create(ctx, object)
 		}
-		return r.Writer.Update(ctx, object)
+		return object, r.Writer.Update(ctx, object)
 	case "patch":
 		object, err := r.named(effect)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		// The patch has the version that the object must have.
 		patch := client.RawPatch(types.MergePatchType, effect.Request.Body)
 		if effect.Part == "main" {
-			return r.Writer.Patch(ctx, object, patch)
+			return object, r.Writer.Patch(ctx, object, patch)
 		}
-		return r.Writer.SubResource(effect.Part).Patch(ctx, object, patch)
+		return object, r.Writer.SubResource(effect.Part).Patch(ctx, object, patch)
 	case "delete":
 		object, err := r.named(effect)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return r.Writer.Delete(ctx, object, preconditions(effect.Version))
+		return nil, r.Writer.Delete(ctx, object, preconditions(effect.Version))
 	default:
-		return fmt.Errorf("liqoauth: effect %q", effect.Type)
+		return nil, fmt.Errorf("liqoauth: effect %q", effect.Type)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"math/big"
 	"os"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -207,7 +206,7 @@ func (e *exchange) round(t *testing.T) error {
 
 func (e *exchange) invite(t *testing.T) {
 	t.Helper()
-	if _, err := e.ofProvider.Order(t.Context(), consumerID, e.provider.Invite); err != nil {
+	if _, err := e.ofProvider.Order(t.Context(), consumerID, liqoauth.OrderInvite()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -253,20 +252,18 @@ func TestAnExchange(t *testing.T) {
 	}
 
 	// An order without messages does not repeat them either.
-	cordon := func(ctx context.Context, view liqoauth.View) (*liqoauth.Step, error) {
-		return e.provider.SetCondition(ctx, view, "Cordoned")
-	}
-	if _, err := e.ofProvider.Order(t.Context(), consumerID, cordon); err != nil {
-		t.Fatal(err)
+	step, err := e.ofProvider.Order(t.Context(), consumerID, liqoauth.OrderSetCondition("Cordoned"))
+	if err != nil || step.IsSettled() {
+		t.Fatalf("%v %+v", err, step)
 	}
 	if err := e.round(t); err != nil || e.deliveries != 3 {
 		t.Errorf("%v, %d deliveries", err, e.deliveries)
 	}
 
-	if _, err := e.ofConsumer.Order(t.Context(), providerID, e.consumer.Unauthenticate); err != nil {
+	if _, err := e.ofConsumer.Order(t.Context(), providerID, liqoauth.OrderUnauthenticate()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.ofProvider.Order(t.Context(), consumerID, e.provider.End); err != nil {
+	if _, err := e.ofProvider.Order(t.Context(), consumerID, liqoauth.OrderEnd()); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -283,6 +280,9 @@ func TestAnExchange(t *testing.T) {
 	}
 }
 
+// firstPause is how long a run waits after its first conflict.
+const firstPause = 50 * time.Millisecond
+
 func TestAConflictLeadsToAnotherLook(t *testing.T) {
 	conflicts := 0
 	intercept := interceptor.Funcs{
@@ -296,15 +296,48 @@ func TestAConflictLeadsToAnotherLook(t *testing.T) {
 	}
 	e := newExchange(t, liqoauth.Backends{}, intercept)
 	e.invite(t)
-	requeued := false
 	for range 6 {
 		if err := e.round(t); err != nil {
 			t.Fatal(err)
 		}
-		requeued = requeued || e.lastProvider.RequeueAfter == conflictDelay
 	}
-	if conflicts == 0 || !requeued || !e.isAuthenticated(t) {
-		t.Errorf("%d conflicts, requeued: %v", conflicts, requeued)
+	if conflicts == 0 || !e.isAuthenticated(t) {
+		t.Errorf("%d conflicts", conflicts)
+	}
+}
+
+// A reconcile leaves the wait to the queue.
+func TestAReconcileDoesNotWaitAfterAConflict(t *testing.T) {
+	made, isTaken := 0, false
+	e := newExchange(t, liqoauth.Backends{}, interceptor.Funcs{
+		Create: func(ctx context.Context, to client.WithWatch, object client.Object, options ...client.CreateOption) error {
+			if isTaken {
+				isTaken = false
+				return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "secrets"}, object.GetName())
+			}
+			made++
+			object.SetUID(types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012x", made)))
+			return to.Create(ctx, object, options...)
+		},
+	})
+	e.invite(t)
+	nonce := &corev1.Secret{}
+	name := client.ObjectKey{Namespace: "liqo-tenant-cl-consumer", Name: "liqo-nonce"}
+	if err := e.atProvider.Get(t.Context(), name, nonce); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.atProvider.Delete(t.Context(), nonce); err != nil {
+		t.Fatal(err)
+	}
+	before := made
+	isTaken = true
+	result, err := e.ofProvider.Reconcile(t.Context(), request(consumerID))
+	if err != nil || isTaken || made != before || result.RequeueAfter != firstPause {
+		t.Errorf("%v, %d objects are made, %+v", err, made-before, result)
+	}
+	result, err = e.ofProvider.Reconcile(t.Context(), request(consumerID))
+	if err != nil || made != before+1 || result.RequeueAfter == firstPause {
+		t.Errorf("%v, %d objects are made, %+v", err, made-before, result)
 	}
 }
 
@@ -335,13 +368,8 @@ func TestAnOrderIsRepeatedAfterAConflict(t *testing.T) {
 			return to.Patch(ctx, object, patch, options...)
 		},
 	})
-	calls := 0
 	set := func(condition string) error {
-		calls = 0
-		_, err := e.ofProvider.Order(t.Context(), consumerID, func(ctx context.Context, view liqoauth.View) (*liqoauth.Step, error) {
-			calls++
-			return e.provider.SetCondition(ctx, view, condition)
-		})
+		_, err := e.ofProvider.Order(t.Context(), consumerID, liqoauth.OrderSetCondition(condition))
 		return err
 	}
 	condition := func() authv1beta1.TenantCondition {
@@ -352,13 +380,13 @@ func TestAnOrderIsRepeatedAfterAConflict(t *testing.T) {
 		return tenants.Items[0].Spec.TenantCondition
 	}
 	conflicts = 2
-	if err := set("Cordoned"); err != nil || calls != 3 || condition() != authv1beta1.TenantConditionCordoned {
-		t.Errorf("%v after %d calls: %s", err, calls, condition())
+	if err := set("Cordoned"); err != nil || conflicts != 0 || condition() != authv1beta1.TenantConditionCordoned {
+		t.Errorf("%v, %d conflicts are left: %s", err, conflicts, condition())
 	}
 	// Others are first each time.
-	conflicts = looks
-	if err := set("Drained"); !errors.Is(err, ErrConflict) || calls != looks || conflicts != 0 {
-		t.Errorf("%v after %d calls", err, calls)
+	conflicts = 100
+	if err := set("Drained"); !errors.Is(err, ErrConflict) || conflicts != 91 {
+		t.Errorf("%v, %d conflicts are left", err, conflicts)
 	}
 	if condition() != authv1beta1.TenantConditionCordoned {
 		t.Errorf("%s", condition())
@@ -390,7 +418,7 @@ func TestADeletionIsForTheVersionThatWasSeen(t *testing.T) {
 			return to.Delete(ctx, object, options...)
 		},
 	})
-	if _, err := e.ofProvider.Order(t.Context(), consumerID, e.provider.End); err != nil {
+	if _, err := e.ofProvider.Order(t.Context(), consumerID, liqoauth.OrderEnd()); err != nil {
 		t.Fatal(err)
 	}
 	// The Tenant has changed before the first deletion.
@@ -407,56 +435,39 @@ func TestADeletionIsForTheVersionThatWasSeen(t *testing.T) {
 	}
 }
 
-// talking is a side with these messages, and with nothing else to do.
-type talking struct {
-	Side
-	outbox []liqoauth.Message
-}
-
-func (s *talking) Reconcile(context.Context, liqoauth.View) (*liqoauth.Step, error) {
-	return &liqoauth.Step{Outbox: s.outbox}, nil
-}
-
-func TestAMessageIsRememberedWhileItIsRepeated(t *testing.T) {
+func TestAMessageIsDeliveredAgainAfterARestart(t *testing.T) {
 	e := newExchange(t, liqoauth.Backends{}, interceptor.Funcs{})
-	side := &talking{Side: e.provider}
-	var delivered []string
-	reconciler := newReconciler(t, side, e.atProvider, func(_ context.Context, message liqoauth.Message) error {
-		delivered = append(delivered, message.Nonce)
-		return nil
-	})
-	says := func(nonces ...string) {
+	e.invite(t)
+	reconcile := func() {
 		t.Helper()
-		side.outbox = nil
-		for _, nonce := range nonces {
-			side.outbox = append(side.outbox, liqoauth.NonceMessage(providerID, consumerID, nonce))
-		}
-		if _, err := reconciler.Reconcile(t.Context(), request(consumerID)); err != nil {
+		if _, err := e.ofProvider.Reconcile(t.Context(), request(consumerID)); err != nil {
 			t.Fatal(err)
 		}
-		if len(reconciler.delivered[consumerID]) != len(nonces) {
-			t.Errorf("%d of %d messages are remembered", len(reconciler.delivered[consumerID]), len(nonces))
+	}
+	reconcile()
+	if e.deliveries != 1 {
+		t.Errorf("%d deliveries", e.deliveries)
+	}
+	e.ofProvider = newReconciler(t, e.provider, e.atProvider, e.ofProvider.Deliver)
+	reconcile()
+	reconcile()
+	if e.deliveries != 2 {
+		t.Errorf("%d deliveries after a restart", e.deliveries)
+	}
+	for range 4 {
+		if err := e.round(t); err != nil {
+			t.Fatal(err)
 		}
 	}
-	says("a")
-	says("a", "b")
-	says("b")
-	// The peer has lost the first one, so the side says it again.
-	says("b", "a")
-	says()
-	if len(reconciler.delivered) != 0 {
-		t.Error("a peer without messages is remembered")
-	}
-	says("b")
-	if want := []string{"a", "b", "a", "b"}; !slices.Equal(delivered, want) {
-		t.Errorf("%v instead of %v", delivered, want)
+	if !e.isAuthenticated(t) {
+		t.Error("the consumer is not authenticated")
 	}
 }
 
 func TestAFailedDeliveryIsRepeated(t *testing.T) {
 	e := newExchange(t, liqoauth.Backends{}, interceptor.Funcs{})
 	e.failingDeliveries = 1
-	if _, err := e.ofProvider.Order(t.Context(), consumerID, e.provider.Invite); err == nil {
+	if _, err := e.ofProvider.Order(t.Context(), consumerID, liqoauth.OrderInvite()); err == nil {
 		t.Fatal("the failure is hidden")
 	}
 	for range 4 {
@@ -486,7 +497,7 @@ func TestAPendingBackendIsAskedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if e.lastProvider.RequeueAfter != pendingInterval {
+	if e.lastProvider.RequeueAfter != 10*time.Second {
 		t.Errorf("%+v", e.lastProvider)
 	}
 	// A backend that fails is asked again by the delays of the queue.

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"testing"
+	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +26,7 @@ func signAll(t *testing.T, e *exchange, sign func(context.Context, liqoauth.Sign
 				continue
 			}
 			certificate, err := sign(t.Context(), liqoauth.SigningRequest{
-				CSR: string(csr.Spec.Request), Now: e.ofProvider.Now(),
+				CSR: string(csr.Spec.Request), Now: time.Now(),
 				LifetimeSeconds: uint64(*csr.Spec.ExpirationSeconds),
 			})
 			if err != nil {

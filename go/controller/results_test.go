@@ -12,34 +12,34 @@ import (
 	"liqoauth"
 )
 
-// restless is a side that always finds something to do.
-type restless struct{ Side }
-
-func (restless) Reconcile(context.Context, liqoauth.View) (*liqoauth.Step, error) {
-	object := json.RawMessage(`{"apiVersion":"v1","kind":"Secret","metadata":{"namespace":"liqo","generateName":"made-"}}`)
-	return &liqoauth.Step{
-		Effects: []liqoauth.Effect{{Type: "create", Object: object}},
-		Outbox:  []liqoauth.Message{liqoauth.NonceMessage(providerID, consumerID, "early")},
-	}, nil
-}
-
-func TestASideThatDoesNotSettleIsLookedAtAgain(t *testing.T) {
-	e := newExchange(t, liqoauth.Backends{}, interceptor.Funcs{})
-	reconciler := newReconciler(t, restless{e.provider}, e.atProvider, func(context.Context, liqoauth.Message) error {
-		t.Error("a message is sent before its step is settled")
-		return nil
+// An API server that says yes, and changes nothing.
+func TestAPeeringThatDoesNotComeToRestIsAnError(t *testing.T) {
+	patches := 0
+	e := newExchange(t, liqoauth.Backends{}, interceptor.Funcs{
+		Patch: func(ctx context.Context, to client.WithWatch, object client.Object, _ client.Patch, _ ...client.PatchOption) error {
+			patches++
+			return to.Get(ctx, client.ObjectKeyFromObject(object), object)
+		},
 	})
-	result, err := reconciler.Reconcile(t.Context(), request(consumerID))
-	if err != nil || result.RequeueAfter != conflictDelay {
-		t.Errorf("%v, %+v", err, result)
+	e.invite(t)
+	if _, err := e.ofConsumer.Reconcile(t.Context(), request(providerID)); err != nil {
+		t.Fatal(err)
 	}
-}
-
-func TestAnUnreadableWaitIsAnError(t *testing.T) {
-	e := newExchange(t, liqoauth.Backends{}, interceptor.Funcs{})
-	wait := liqoauth.Wait{WakeAt: "soon"}
-	if _, err := e.ofProvider.next(t.Context(), &liqoauth.Step{Wait: wait}); err == nil {
-		t.Error("no error")
+	for _, message := range e.toConsumer {
+		if err := e.ofConsumer.Receive(t.Context(), message); err != nil {
+			t.Fatal(err)
+		}
+	}
+	delivered := e.deliveries
+	err := e.ofProvider.Receive(t.Context(), e.toProvider[0])
+	if !errors.Is(err, liqoauth.Code("restless")) || patches < 16 {
+		t.Errorf("%v after %d patches", err, patches)
+	}
+	if _, err = e.ofProvider.Reconcile(t.Context(), request(consumerID)); !errors.Is(err, liqoauth.Code("restless")) {
+		t.Errorf("%v", err)
+	}
+	if e.deliveries != delivered {
+		t.Error("a message is sent before its step is settled")
 	}
 }
 
@@ -56,9 +56,10 @@ func TestAnUnreadableObjectIsNotWritten(t *testing.T) {
 	})
 	for _, kind := range []string{"create", "replace"} {
 		effect := liqoauth.Effect{Type: kind, Object: json.RawMessage("[]")}
-		step := &liqoauth.Step{Effects: []liqoauth.Effect{effect}}
-		if conflict, err := e.ofProvider.apply(t.Context(), step); conflict || err == nil {
-			t.Errorf("%s: %v, %v", kind, conflict, err)
+		next := &liqoauth.Next{Step: liqoauth.Step{Effects: []liqoauth.Effect{effect}}}
+		session := e.ofProvider.enter(consumerID)
+		if areApplied, err := e.ofProvider.apply(t.Context(), session.Session, next); areApplied || err == nil {
+			t.Errorf("%s: %v, %v", kind, areApplied, err)
 		}
 	}
 }

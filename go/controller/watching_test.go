@@ -90,6 +90,9 @@ func TestOnlyPeersWithObjectsAreKnown(t *testing.T) {
 	if known := e.ofProvider.peers.of("ClusterRole", role); !slices.Equal(known, []liqov1beta1.ClusterID{consumerID}) {
 		t.Errorf("%v", known)
 	}
+	if len(e.ofProvider.sessions) != 1 {
+		t.Errorf("%d sessions", len(e.ofProvider.sessions))
+	}
 }
 
 func TestNothingIsReadThatIsNotWatched(t *testing.T) {

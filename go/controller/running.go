@@ -1,0 +1,127 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"liqoauth"
+)
+
+// session is the session of one peer. A peer has one run at a time, so that its second run
+// sees what the first one wrote.
+type session struct {
+	*liqoauth.Session
+	// turn is held during a run.
+	turn chan struct{}
+	// users are the runs that have the session, or wait for it. The reconciler's mutex is
+	// held to read it.
+	users int
+	// hasObjects reports whether an object named the peer in the last list.
+	hasObjects bool
+}
+
+// found is what a run found.
+type found struct {
+	session *session
+	// step is that of the order. If the order has no effects, it is the last one of the run.
+	step *liqoauth.Step
+	// next is the run's last answer: at rest, or a pause.
+	next *liqoauth.Next
+}
+
+// pause waits before a run goes on. It reports whether the run goes on at all.
+type pause func(ctx context.Context, time time.Duration) (goesOn bool, err error)
+
+// returnAtOnce leaves the wait to the queue.
+func returnAtOnce(context.Context, time.Duration) (bool, error) { return false, nil }
+
+// waitFor waits.
+func waitFor(ctx context.Context, duration time.Duration) (bool, error) {
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
+
+// run does what the session of a peer says, until the run is at rest.
+func (r *Reconciler) run(ctx context.Context, peer liqov1beta1.ClusterID, order liqoauth.Order, pause pause) (*found, error) {
+	session := r.enter(peer)
+	isKnown := true
+	defer func() { r.leave(peer, session, isKnown) }()
+	select {
+	case session.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-session.turn }()
+	session.hasObjects = false
+	// Objects have changed, or time has passed.
+	session.Relist()
+	found := &found{session: session}
+	isCarriedOut, hasWritten := false, false
+	next, err := session.Begin(ctx, order)
+	for err == nil {
+		if !isCarriedOut {
+			found.step = &next.Step
+		}
+		found.next = next
+		if next.IsAtRest() {
+			break
+		}
+		if next.IsSettled() {
+			goesOn, err := pause(ctx, next.After)
+			if err != nil || !goesOn {
+				return found, err
+			}
+		} else {
+			var areApplied bool
+			areApplied, err = r.apply(ctx, session.Session, next)
+			isCarriedOut = isCarriedOut || areApplied
+			hasWritten = hasWritten || areApplied
+		}
+		if err == nil {
+			next, err = session.Continue(ctx)
+		}
+	}
+	isKnown = session.hasObjects || hasWritten
+	return found, err
+}
+
+// enter returns the session of a peer. Each call needs one of leave.
+func (r *Reconciler) enter(peer liqov1beta1.ClusterID) *session {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	found := r.sessions[peer]
+	if found == nil {
+		found = &session{turn: make(chan struct{}, 1)}
+		found.Session = r.Side.Session(peer, func(ctx context.Context) ([]runtime.Object, error) {
+			view, err := r.view(ctx, peer)
+			found.hasObjects = r.peers.hasObjects(view)
+			return view.Objects, err
+		})
+		found.PendingInterval = r.PendingInterval
+		r.sessions[peer] = found
+	}
+	found.users++
+	return found
+}
+
+// leave forgets a peer that has no objects. Anybody who may write a label can name a peer.
+func (r *Reconciler) leave(peer liqov1beta1.ClusterID, session *session, isKnown bool) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	session.users--
+	if isKnown || session.users > 0 {
+		return
+	}
+	r.peers.forget(peer)
+	delete(r.sessions, peer)
+	session.Close()
+}
