@@ -2,6 +2,7 @@ package liqoauth
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
@@ -249,5 +250,27 @@ func TestAPendingAnswerIsPolled(t *testing.T) {
 				t.Errorf("%v %+v", err, next)
 			}
 		})
+	}
+}
+
+func TestASessionVouchesForNonces(t *testing.T) {
+	for _, vouched := range [][]string{nil, {honestNonce}} {
+		pair := newPair(t, newLibrary(t, Options{}), newKey(t))
+		pair.atProvider.put(object("v1", "Namespace", "", "liqo-tenant-cl-consumer", map[string]any{
+			"liqo.io/remote-cluster-id": "cl-consumer", "liqo.io/tenant-namespace": "true",
+		}))
+		secret := object("v1", "Secret", "liqo-tenant-cl-consumer", "liqo-nonce", nil)
+		secret["data"] = map[string]any{"nonce": base64.StdEncoding.EncodeToString([]byte(honestNonce))}
+		pair.atProvider.put(secret)
+		session, ofConsumer := pair.sessions()
+		defer session.Close()
+		defer ofConsumer.Close()
+		session.VouchedNonces = vouched
+		nonce := NonceMessage("cl-provider", "cl-consumer", honestNonce)
+		tenants := pair.atConsumer.drive(t, ofConsumer, OrderReceive(nonce))
+		next, err := session.Receive(t.Context(), tenants[0])
+		if isTaken := err == nil && !next.IsSettled(); isTaken != (vouched != nil) {
+			t.Errorf("vouched for %v: %v %+v", vouched, err, next)
+		}
 	}
 }
