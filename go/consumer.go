@@ -15,6 +15,9 @@ type ConsumerConfig struct {
 	Namespace string `json:"namespace,omitempty"`
 	// Policy for all peers.
 	Policy Policy `json:"policy"`
+	// PeerAgain signs the nonce of the peering that this side ended last again. Set it only if
+	// nobody but administrators delivers nonces here.
+	PeerAgain bool `json:"peerAgain,omitempty"`
 	// Peers are the settings of single providers.
 	Peers map[liqov1beta1.ClusterID]ProviderSettings `json:"peers,omitempty"`
 }

@@ -194,7 +194,7 @@ var plurals = map[string]string{
 	"Tenant": "tenants", "Identity": "identities", "ResourceSlice": "resourceslices", "Renew": "renews",
 	"Role": "roles", "RoleBinding": "rolebindings",
 	"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings",
-	"CertificateSigningRequest": "certificatesigningrequests",
+	"CertificateSigningRequest": "certificatesigningrequests", "NamespaceMap": "namespacemaps",
 }
 
 // isWatched selects as a watch of an API server does.
@@ -220,7 +220,7 @@ func isSelected(t *testing.T, interest Interest, object *unstructured.Unstructur
 	case "named":
 		return interest.Name == object.GetName()
 	case "inNamespace":
-		return interest.Namespace == object.GetNamespace()
+		return interest.Namespace == "" || interest.Namespace == object.GetNamespace()
 	case "labelled":
 		return interest.Selector != "" && hasLabels(t, interest.Selector, object)
 	default:

@@ -75,6 +75,12 @@ func OrderConfirmSlice(slice string) Order {
 // OrderEnd ends the peering at the provider.
 func OrderEnd() Order { return Order{"end"} }
 
+// OrderEndForGood ends the peering at the provider, and its nonce does not serve again.
+func OrderEndForGood() Order { return Order{"endForGood"} }
+
+// OrderDeleteOffloaded lets Liqo delete the namespaces that a peer has offloaded.
+func OrderDeleteOffloaded() Order { return Order{"deleteOffloaded"} }
+
 // OrderRequestSlice asks the provider for resources.
 func OrderRequestSlice(options SliceOptions) Order {
 	return Order{map[string]any{"requestSlice": options}}

@@ -31,6 +31,9 @@ type ProviderConfig struct {
 	AdoptUpTo map[string]string `json:"adoptUpTo,omitzero"`
 	// NonceLifetimeSeconds is a day if it is 0.
 	NonceLifetimeSeconds uint64 `json:"nonceLifetimeSeconds,omitempty"`
+	// PeerAgainSeconds is how long after its end a peering may begin again with its nonce,
+	// which serves at least while it is valid. If it is nil, a nonce serves once.
+	PeerAgainSeconds *uint64 `json:"peerAgainSeconds,omitempty"`
 	// CertificateLifetimeSeconds is 365 days if it is 0.
 	CertificateLifetimeSeconds uint64 `json:"certificateLifetimeSeconds,omitempty"`
 	// Namespace of the provider's records; liqo if it is empty.
@@ -146,7 +149,9 @@ type SliceRequest struct {
 	Class     string                `json:"class"`
 	Resources map[string]string     `json:"resources"`
 	Granted   json.RawMessage       `json:"granted"`
-	Now       time.Time             `json:"now"`
+	// GrantedToOthers is what the peer's other slices are granted, all together.
+	GrantedToOthers map[string]string `json:"grantedToOthers"`
+	Now             time.Time         `json:"now"`
 }
 
 // SliceDecision is the decision on a slice: Type is grant, deny or notMine.
@@ -306,4 +311,14 @@ func (p *Provider) ConfirmSlice(ctx context.Context, view View, slice string) (*
 // End ends the peering.
 func (p *Provider) End(ctx context.Context, view View) (*Step, error) {
 	return p.step(ctx, view, OrderEnd())
+}
+
+// EndForGood ends the peering, and its nonce does not serve again.
+func (p *Provider) EndForGood(ctx context.Context, view View) (*Step, error) {
+	return p.step(ctx, view, OrderEndForGood())
+}
+
+// DeleteOffloaded lets Liqo delete the namespaces that a peer has offloaded to this cluster.
+func (p *Provider) DeleteOffloaded(ctx context.Context, view View) (*Step, error) {
+	return p.step(ctx, view, OrderDeleteOffloaded())
 }

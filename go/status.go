@@ -77,14 +77,15 @@ type Notice struct {
 // Remedy is what an administrator of this cluster can do.
 type Remedy struct {
 	// Code is stable: invite, approve, answerRequest, deleteAccessKey, decideResources,
-	// confirmGrant, liftCondition, createClusterRole, carryIdentity or compareFingerprint.
+	// confirmGrant, uncordonSlice, liftCondition, createClusterRole, carryIdentity or
+	// compareFingerprint.
 	Code string `json:"code"`
 	// ID of the question, for answerRequest.
 	ID string `json:"id"`
 	// UserARN and AccessKeyID, for deleteAccessKey.
 	UserARN     string `json:"userArn"`
 	AccessKeyID string `json:"accessKeyId"`
-	// Slice, for decideResources and confirmGrant.
+	// Slice, for decideResources, confirmGrant and uncordonSlice.
 	Slice *ObjectReference `json:"slice"`
 	// Resources that confirmGrant grants.
 	Resources map[string]string `json:"resources"`

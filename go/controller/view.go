@@ -6,6 +6,7 @@ import (
 
 	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -73,7 +74,12 @@ func (r *Reconciler) read(ctx context.Context, interest liqoauth.Interest) ([]un
 	}
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind)
-	if err := r.Reader.List(ctx, list, options...); err != nil {
+	err = r.Reader.List(ctx, list, options...)
+	if meta.IsNoMatchError(err) {
+		// Liqo's modules can be left out.
+		return nil, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	for i := range list.Items {

@@ -186,7 +186,10 @@ func namedBy(interest liqoauth.Interest, object client.Object) (peer string, isF
 			return between(value, label)
 		}
 	case "inNamespace":
-		return between(interest.Namespace, object.GetNamespace())
+		// Without a namespace, it may concern anybody. Those whom it names have labels.
+		if interest.Namespace != "" {
+			return between(interest.Namespace, object.GetNamespace())
+		}
 	}
 	return "", false
 }

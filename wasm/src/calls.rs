@@ -38,6 +38,8 @@ pub(crate) enum ProviderCall {
     ReconsiderSlice(String),
     ConfirmSlice(String),
     End,
+    EndForGood,
+    DeleteOffloaded,
 }
 
 /// The slice's name, or none for the control plane.
@@ -115,6 +117,8 @@ impl ProviderCall {
             Self::ReconsiderSlice(slice) => provider.reconsider_slice(view, slice),
             Self::ConfirmSlice(slice) => provider.confirm_slice(view, slice),
             Self::End => provider.end(view),
+            Self::EndForGood => provider.end_for_good(view),
+            Self::DeleteOffloaded => provider.delete_offloaded(view),
         };
         Ok(step?.into())
     }
