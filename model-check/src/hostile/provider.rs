@@ -47,12 +47,11 @@ pub const AT: At = At {
     peer: Name::Hostile,
 };
 
-const WRITES: [WriteAtConsumer; 5] = [
+const WRITES: [WriteAtConsumer; 4] = [
     WriteAtConsumer::NonceForOther,
     WriteAtConsumer::DeleteSignedNonce,
     WriteAtConsumer::DeleteKubeconfig,
     WriteAtConsumer::RenewForOtherKey,
-    WriteAtConsumer::Slice,
 ];
 
 /// What a provider may send that is a consumer as well. Its other messages are those of any
