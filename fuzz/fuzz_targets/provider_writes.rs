@@ -20,8 +20,8 @@ use liqo_auth::{
     },
     machine::Objects,
     model::{
-        Bytes, ClusterId, Identity, Kind, Object, ObjectRef, Renew, Resource, ResourceSlice,
-        Secret, names,
+        Bytes, ClusterId, Identity, Kind, Metadata, Object, ObjectRef, Renew, Resource,
+        ResourceSlice, Secret, Tenant, names,
     },
     policy::Policy,
     verify::{self, NonceExpectation},
@@ -47,6 +47,15 @@ fuzz_target!(|bytes: &[u8]| {
     SIGNED.take();
     let mut store = rehearsal.at_consumer.clone();
     store.extend(bystander());
+    let as_a_consumer = Tenant {
+        metadata: Metadata {
+            name: provider().to_string(),
+            namespace: names::tenant_namespace(provider()),
+            ..Metadata::default()
+        },
+        ..Tenant::default()
+    };
+    store.insert(as_a_consumer.into());
     let before = store.clone();
     let namespace = names::tenant_namespace(provider());
     for object in objects(bytes) {
