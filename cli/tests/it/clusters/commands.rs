@@ -23,7 +23,7 @@ impl Clusters {
     fn authenticates_once(&self) {
         let authenticate = format!("authenticate {BOTH}");
         let printed = self.0.ok(&authenticate);
-        assert_eq!(printed.matches(" INFO   (").count(), 14, "{printed}");
+        assert_eq!(printed.matches(" INFO   (").count(), 15, "{printed}");
         assert_eq!(self.whoami(""), "rome");
         let requests = self.kubectl("milan", "get csr -o name");
         let kubeconfig = self.kubeconfig("");
