@@ -41,8 +41,8 @@ sparse! {
     #[serde(with = "record_bytes::list")]
     pub(super) signed_before: Vec<Nonce>,
     /// The nonces in this library's form that were signed before this side ended a
-    /// peering, the latest last. These nonces are not signed again, since
-    /// an old message may be delivered again after the provider has answered a later nonce.
+    /// peering, the latest last. These nonces are not signed again, since an old
+    /// message may be delivered again after the provider has answered a later nonce.
     #[serde(with = "record_bytes::list")]
     pub(super) spent: Vec<Nonce>,
     /// Whether the pins were released, and no new Identity has been accepted since.
@@ -53,8 +53,9 @@ sparse! {
     pub(super) slices: BTreeMap<String, Received>,
     /// The names of the resource slices that this side requested.
     pub(super) requested: BTreeSet<String>,
-    /// The UIDs of the resource slices that the provider may have made.
-    pub(super) doubted: BTreeSet<String>,
+    /// When the latest resource slice was made that the provider may have made. An earlier one
+    /// may be the provider's, too.
+    pub(super) doubted_until: Option<Timestamp>,
     /// Whether the requested slices get a VirtualNode, by the slices' names. Requests of
     /// earlier versions are not among them.
     pub(super) virtual_nodes: BTreeMap<String, bool>,

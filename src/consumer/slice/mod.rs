@@ -172,30 +172,34 @@ impl<'a> Look<'a> {
         if is_requested || self.settings().sign_slices_made_by_anyone {
             return Ok(());
         }
-        let is_doubted = record.is_some_and(|record| record.doubted.contains(&metadata.uid));
-        match is_doubted || self.is_of_a_consumer()? {
+        let until = record.and_then(|record| record.doubted_until);
+        // A store that gives no time of creation shows no slice to be a later one.
+        let is_later = |until| metadata.creation_timestamp.is_some_and(|made| made > until);
+        match until.is_some_and(|until| !is_later(until)) || self.is_of_a_consumer()? {
             true => Err(Error::found_in(slice, "", PolicyRefusal::SliceNotRequested)),
             false => Ok(()),
         }
     }
 
-    /// Remembers the slices that the peer may have made, until they are gone: they are not
+    /// Records when the peer may last have made a slice: what was made until then is not
     /// signed either when the peer has no rights any more.
-    fn remember_doubted(&self, slices: &[Slice<'_>], plan: &mut Plan<'_>) {
+    fn record_doubts(&self, slices: &[Slice<'_>], plan: &mut Plan<'_>) {
         let refusal = PolicyRefusal::SliceNotRequested.into();
         let doubted = slices.iter().filter(|slice| {
             matches!(&slice.status.phase, SlicePhase::Refused(error) if *error.fault() == refusal)
         });
-        let doubted = doubted.filter_map(|slice| {
-            let object = self
-                .view
-                .find::<ResourceSlice>(&slice.status.slice.namespace, &slice.status.slice.name);
-            Some(object.ok()??.metadata.uid.clone())
+        let record = self.observed.record();
+        let known = record.and_then(|record| record.doubted_until);
+        let made = doubted.map(|slice| {
+            let id = &slice.status.slice;
+            let object = self.view.find::<ResourceSlice>(&id.namespace, &id.name);
+            let object = object.ok().flatten();
+            let made = object.and_then(|it| it.metadata.creation_timestamp);
+            made.or(known).unwrap_or(self.now)
         });
-        let doubted: BTreeSet<String> = doubted.collect();
-        let known = self.observed.record().map(|record| &record.doubted);
-        if known.map_or(!doubted.is_empty(), |known| *known != doubted) {
-            plan.records.change(|record| record.doubted = doubted);
+        let latest = made.max().filter(|latest| Some(*latest) > known);
+        if latest.is_some() {
+            plan.records.change(|record| record.doubted_until = latest);
         }
     }
 
@@ -247,7 +251,7 @@ impl<'a> Look<'a> {
                 plan.refuse_at(slice.status.slice.clone(), error);
             }
         }
-        self.remember_doubted(&slices, plan);
+        self.record_doubts(&slices, plan);
         let names = slices.iter().map(|slice| slice.status.slice.name.as_str());
         let names: BTreeSet<&str> = names.collect();
         let is_there = |name: &str| names.contains(name);

@@ -7,7 +7,7 @@ use liqo_auth::{
     crypto::{Csr, Subject},
     error::{Fault, LocalFault, PolicyRefusal, Precondition},
     machine::{Awaited, Concerns, Effect, Mirror},
-    model::{Bytes, Kind, Object, Resource, names},
+    model::{Bytes, Kind, Object, Resource, Timestamp, names},
 };
 use serde_json::json;
 
@@ -135,7 +135,8 @@ fn a_slice_that_the_provider_may_have_made_is_refused_and_never_signed() {
     for shown in of_a_consumer() {
         let mut home = Home::authenticated(YEAR);
         home.objects.insert(shown.clone());
-        home.objects.insert(by_hand());
+        let (hour, made) = (core::time::Duration::from_secs(3600), home.now);
+        home.objects.insert(by_hand_at(Some(made)));
         let planted = home.slice();
         let error = home.slice_refusal();
         assert_eq!(error.fault(), &PolicyRefusal::SliceNotRequested.into());
@@ -154,13 +155,34 @@ fn a_slice_that_the_provider_may_have_made_is_refused_and_never_signed() {
             home.slice_refusal().fault(),
             &PolicyRefusal::SliceNotRequested.into()
         );
-        home.objects.remove(&object_ref());
-        home.settle();
-        assert_eq!(home.record().get("doubted"), None);
-        home.objects.insert(by_hand());
+        home.now = home.now + hour;
+        for doubted in [Some(made), None] {
+            home.objects.insert(by_hand_at(doubted));
+            assert_eq!(
+                home.slice_refusal().fault(),
+                &PolicyRefusal::SliceNotRequested.into()
+            );
+            assert!(home.turn().is_settled());
+        }
+        assert_eq!(home.record()["doubtedUntil"], json!(made));
+        home.objects.insert(by_hand_at(Some(made + hour)));
         home.settle();
         assert_eq!(home.slice_phase(), "AwaitsDecision");
     }
+}
+
+/// Without a time of creation, the time at which the slice is seen counts, once.
+#[test]
+fn a_doubted_slice_without_a_time_changes_the_record_once() {
+    let mut home = Home::authenticated(YEAR);
+    let [_, tenant, _] = of_a_consumer();
+    home.objects.insert(tenant);
+    home.objects.insert(by_hand());
+    let seen = home.now;
+    home.settle();
+    home.now = home.now + core::time::Duration::from_secs(3600);
+    assert!(home.turn().is_settled());
+    assert_eq!(home.record()["doubtedUntil"], json!(seen));
 }
 
 #[test]
@@ -358,12 +380,17 @@ fn a_request_for_a_foreign_key_is_made_anew() {
 
 /// A slice made by hand, as Liqo's documentation shows it.
 fn by_hand() -> Object {
+    by_hand_at(None)
+}
+
+fn by_hand_at(made: Option<Timestamp>) -> Object {
     Object::from_value(json!({
         "apiVersion": "authentication.liqo.io/v1beta1",
         "kind": "ResourceSlice",
         "metadata": {
             "name": "mypool",
             "namespace": NAMESPACE,
+            "creationTimestamp": made,
             "labels": {
                 "liqo.io/remote-cluster-id": "cl-provider",
                 "liqo.io/remoteID": "cl-provider",
