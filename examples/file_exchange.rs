@@ -176,8 +176,7 @@ fn env() -> Result<Env, BoxError> {
 }
 
 fn now() -> Result<Timestamp, BoxError> {
-    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
-    Ok(Timestamp::from_unix(since_epoch.as_secs().try_into()?)?)
+    Ok(SystemTime::now().try_into()?)
 }
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);

@@ -2,7 +2,7 @@
 
 use std::{
     str::FromStr,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime},
 };
 
 use anyhow::Context;
@@ -36,11 +36,7 @@ impl Clock {
             Some(Now::In(ahead)) => ahead,
             None => Duration::ZERO,
         };
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .context("the system's clock is before 1970")?;
-        let seconds = i64::try_from(since.as_secs()).context("the system's clock")?;
-        Ok(Timestamp::from_unix(seconds).context("the system's clock")? + ahead)
+        Ok(Timestamp::try_from(SystemTime::now()).context("the system's clock")? + ahead)
     }
 
     /// The same clock for a controller, which runs on.

@@ -1,4 +1,4 @@
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use getrandom::SysRng;
 use liqo_auth::{crypto::Entropy, machine::Env, model::Timestamp};
@@ -25,12 +25,11 @@ impl Clock {
     /// The present time.
     ///
     /// # Errors
-    /// [`Error::Machine`] if the system's clock is before 1970, or the shifted time is
-    /// not in the years 0 to 9999.
+    /// [`Error::Machine`] if the system's clock, or the shifted time, is not in the years 0 to
+    /// 9999.
     pub fn now(self) -> Result<Timestamp, Error> {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).ok();
-        let seconds = since.and_then(|since| i64::try_from(since.as_secs()).ok());
-        let seconds = seconds.and_then(|seconds| seconds.checked_add(self.shift));
+        let now = Timestamp::try_from(SystemTime::now()).ok();
+        let seconds = now.and_then(|now| now.unix().checked_add(self.shift));
         let time = seconds.and_then(|seconds| Timestamp::from_unix(seconds).ok());
         time.ok_or(Error::Machine(WRONG_CLOCK))
     }

@@ -1,6 +1,7 @@
 //! A point in time.
 
 use core::{fmt, str::FromStr, time::Duration};
+use std::time::SystemTime;
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -58,6 +59,22 @@ impl Timestamp {
 
     fn saturating(seconds: i64) -> Self {
         Self(seconds.clamp(Self::MIN, Self::MAX))
+    }
+}
+
+/// The second that a time lies in. The caller reads the clock.
+impl TryFrom<SystemTime> for Timestamp {
+    type Error = ValueError;
+
+    fn try_from(time: SystemTime) -> Result<Self, ValueError> {
+        let seconds = match time.duration_since(SystemTime::UNIX_EPOCH) {
+            Ok(after) => i128::from(after.as_secs()),
+            Err(before) => {
+                -i128::from(before.duration().as_secs())
+                    - i128::from(before.duration().subsec_nanos().min(1))
+            }
+        };
+        Self::from_unix(i64::try_from(seconds).map_err(|_| RANGE)?)
     }
 }
 
@@ -132,6 +149,21 @@ mod tests {
         );
         assert_eq!("yesterday".parse::<Timestamp>(), Err(FORMAT));
         assert_eq!(Timestamp::from_unix(i64::MAX), Err(RANGE));
+    }
+
+    #[test]
+    fn a_time_of_a_clock_is_rounded_down() {
+        let at = |seconds: u64, nanoseconds: u32| Duration::new(seconds, nanoseconds);
+        let epoch = SystemTime::UNIX_EPOCH;
+        for (time, expected) in [
+            (epoch + at(5, 999_999_999), Ok(5)),
+            (epoch, Ok(0)),
+            (epoch - at(0, 1), Ok(-1)),
+            (epoch - at(5, 0), Ok(-5)),
+            (epoch + at(253_402_300_800, 0), Err(RANGE)),
+        ] {
+            assert_eq!(Timestamp::try_from(time).map(Timestamp::unix), expected);
+        }
     }
 
     #[test]

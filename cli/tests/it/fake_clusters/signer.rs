@@ -1,6 +1,6 @@
 //! Signs approved requests on an API server in memory, as the controller manager does.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use liqo_auth::{
     crypto::{Authority, Entropy},
@@ -37,6 +37,5 @@ fn sign(server: &FakeApiServer, authority: &Authority, request: &Value, round: u
 }
 
 pub(super) fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    Timestamp::from_unix(i64::try_from(since.as_secs()).unwrap()).unwrap()
+    SystemTime::now().try_into().unwrap()
 }

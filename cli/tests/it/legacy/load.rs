@@ -406,7 +406,5 @@ fn allow_sockets() {
 }
 
 fn now() -> liqo_auth::model::Timestamp {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let seconds = now.unwrap().as_secs().try_into().unwrap();
-    liqo_auth::model::Timestamp::from_unix(seconds).unwrap()
+    std::time::SystemTime::now().try_into().unwrap()
 }

@@ -13,7 +13,10 @@ use crate::{
         ApiServerUrl, ClusterRole, Kind, Metadata, Object, ObjectRef, Secret, Tenant, Timestamp,
         names,
     },
-    provider::{AuthoritySigner, Endpoint, NameTable, Phase, record::Record},
+    provider::{
+        AuthoritySigner, Endpoint, NameTable, Phase,
+        record::{Record, signature_digest},
+    },
 };
 
 #[test]
@@ -73,6 +76,23 @@ fn a_proof_without_its_signature_counts_after_a_verification_and_gets_the_signat
     tenant.spec.signature = vec![1; 256].into();
     cluster.objects.insert(tenant.into());
     assert_eq!(cluster.refusal(), "nonce-signature-wrong");
+}
+
+/// The record is sealed, so it says what was verified. Here it names a signature that would not
+/// verify.
+#[test]
+fn the_recorded_signature_is_not_verified_again() {
+    let mut cluster = Cluster::with_a_tenant();
+    for _ in 0..8 {
+        cluster.call(|provider, view, env| provider.reconcile(view, env));
+    }
+    let mut tenant = cluster.tenant();
+    tenant.spec.signature = vec![1; 256].into();
+    cluster.change_record(|record| {
+        record.proof.as_mut().unwrap().signature = Some(signature_digest(&tenant));
+    });
+    cluster.objects.insert(tenant.into());
+    assert_eq!(cluster.phase(), "Authenticated");
 }
 
 /// Each ECDSA signature differs from the others.
