@@ -38,6 +38,9 @@ impl<'a> Look<'a> {
     /// again.
     pub(super) fn send_tenant(&self, tenant: &Tenant, plan: &mut Plan<'_>) {
         self.send(tenant.clone(), plan);
+        if let Some(secret) = self.observed.signed_nonce {
+            plan.keep_labels(secret, &self.nonce_labels());
+        }
         plan.await_for(Awaited::Identity);
     }
 

@@ -176,11 +176,10 @@ impl Consumer {
 }
 
 /// The labels by which an object is replicated to a provider.
-fn replication_labels(provider: &ClusterId) -> [(String, String); 3] {
+fn replication_labels(provider: &ClusterId) -> [(&'static str, &str); 3] {
     [
         (names::REPLICATION_LABEL, names::TRUE),
         (names::REPLICATION_DESTINATION_LABEL, provider.as_str()),
         (names::REMOTE_CLUSTER_ID_LABEL, provider.as_str()),
     ]
-    .map(|(label, value)| (label.to_owned(), value.to_owned()))
 }

@@ -221,6 +221,18 @@ impl<R: Records> Plan<R> {
         self.edit_with(stored, false, change);
     }
 
+    /// Gives a stored object the labels back by which Liqo finds it.
+    pub(crate) fn keep_labels<K: Resource + Clone + PartialEq>(
+        &mut self,
+        stored: &K,
+        labels: &[(&str, &str)],
+    ) {
+        let metadata = stored.metadata();
+        if metadata.deletion_timestamp.is_none() && !metadata.has_labels(labels) {
+            self.edit(stored, |object| object.metadata_mut().set_labels(labels));
+        }
+    }
+
     /// Changes the status of a stored object, if the change withdraws something
     /// from the peer. The effect on the status precedes the effect on the main
     /// part. Thus, a peer cannot delay the change by editing labels again and

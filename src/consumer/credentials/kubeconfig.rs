@@ -37,6 +37,10 @@ impl HolderContext<'_> {
         let mut wanted = self.secret(identity, accepted, &kubeconfig(identity, accepted)?);
         if !self.has(&wanted) {
             if let Some(present) = self.kubeconfig {
+                if present.metadata.deletion_timestamp.is_some() {
+                    plan.await_for(Awaited::End(present.id()));
+                    return Ok(());
+                }
                 // Finalizers of other owners stay. All other content belongs to this
                 // library.
                 let finalizers = &mut wanted.metadata.finalizers;
@@ -101,9 +105,15 @@ impl HolderContext<'_> {
         ObjectRef::new(Kind::Secret, namespace, names::kubeconfig_secret(name))
     }
 
+    /// Whether the Secret has the kubeconfig, and stays where Liqo finds it.
     fn has(&self, wanted: &Secret) -> bool {
+        let labels = wanted.metadata.labels.iter();
         self.kubeconfig.is_some_and(|present| {
-            present.data.len() == wanted.data.len()
+            present.metadata.deletion_timestamp.is_none()
+                && labels
+                    .clone()
+                    .all(|label| present.metadata.label(label.0) == Some(label.1.as_str()))
+                && present.data.len() == wanted.data.len()
                 && wanted.data.iter().all(|(key, value)| {
                     let present = present.get(key);
                     present == Some(value.expose())

@@ -174,6 +174,9 @@ impl HolderContext<'_> {
         if present.is_some_and(|renew| renew.metadata.deletion_timestamp.is_some()) {
             return Ok(());
         }
+        if let Some(renew) = present {
+            plan.keep_labels(renew, &replication_labels(self.look.peer()));
+        }
         let has_request = present.is_some_and(|renew| !renew.spec.csr.is_empty());
         let is_answered = present.is_some_and(|renew| renew.status.auth_params.is_some());
         let renewed_by = self.renewed_by();
@@ -267,7 +270,7 @@ impl HolderContext<'_> {
         let metadata = &mut renew.metadata;
         metadata.name.clone_from(&identity.metadata.name);
         metadata.namespace.clone_from(&identity.metadata.namespace);
-        metadata.labels.extend(replication_labels(self.look.peer()));
+        metadata.set_labels(&replication_labels(self.look.peer()));
         set_controller(metadata, OwnerReference::controller(identity));
         renew.spec = RenewSpec {
             consumer_cluster_id: self.look.configuration.cluster_id().to_string(),

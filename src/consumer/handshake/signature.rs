@@ -222,14 +222,19 @@ impl Look<'_> {
             plan.edit(stored, fill);
             return Ok(());
         }
-        let labels = [
-            (names::SIGNED_NONCE_LABEL, names::TRUE),
-            (names::REMOTE_CLUSTER_ID_LABEL, self.peer().as_str()),
-        ];
+        let labels = self.nonce_labels();
         let (name, namespace) = (names::SIGNED_NONCE_SECRET, self.observed.namespace_name());
         let mut secret = Secret::labelled(name, namespace, labels, []);
         fill(&mut secret);
         plan.create(secret);
         Ok(())
+    }
+
+    /// The labels by which Liqo finds the signed nonce.
+    pub(crate) fn nonce_labels(&self) -> [(&'static str, &str); 2] {
+        [
+            (names::SIGNED_NONCE_LABEL, names::TRUE),
+            (names::REMOTE_CLUSTER_ID_LABEL, self.peer().as_str()),
+        ]
     }
 }

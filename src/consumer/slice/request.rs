@@ -113,7 +113,7 @@ impl SliceOptions {
     fn fill(&self, slice: &mut ResourceSlice, look: &Look<'_>) {
         let metadata = &mut slice.metadata;
         metadata.labels.extend(self.labels.clone());
-        metadata.labels.extend(replication_labels(look.peer()));
+        metadata.set_labels(&replication_labels(look.peer()));
         metadata.annotations.extend(self.annotations.clone());
         if self.create_virtual_node {
             metadata.annotations.insert(

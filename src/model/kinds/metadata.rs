@@ -52,6 +52,18 @@ impl Metadata {
         }
     }
 
+    /// Sets these labels, beside the others.
+    pub(crate) fn set_labels(&mut self, labels: &[(&str, &str)]) {
+        let owned = |(label, value): &(&str, &str)| ((*label).to_owned(), (*value).to_owned());
+        self.labels.extend(labels.iter().map(owned));
+    }
+
+    /// Whether each of these labels has its value.
+    pub(crate) fn has_labels(&self, labels: &[(&str, &str)]) -> bool {
+        let mut labels = labels.iter();
+        labels.all(|(label, value)| self.label(label) == Some(value))
+    }
+
     /// The value of a label.
     pub(crate) fn label(&self, label: &str) -> Option<&str> {
         // An object has few labels. The lengths of most keys differ, so few are compared.

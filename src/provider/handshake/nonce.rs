@@ -44,8 +44,19 @@ impl Look<'_> {
     /// Sends the nonce again, and waits for the Tenant until the nonce expires.
     pub(crate) fn await_tenant(&self, nonce: &Nonce, plan: &mut Plan<'_>) {
         self.send(nonce.clone(), plan);
+        if let Some(secret) = self.observed.nonce {
+            plan.keep_labels(secret, &self.nonce_labels());
+        }
         plan.wake_by(nonce.expires());
         plan.await_for(Awaited::Tenant);
+    }
+
+    /// The labels by which Liqo finds the nonce.
+    fn nonce_labels(&self) -> [(&'static str, &str); 2] {
+        [
+            (names::NONCE_LABEL, names::TRUE),
+            (names::REMOTE_CLUSTER_ID_LABEL, self.peer().as_str()),
+        ]
     }
 }
 
@@ -164,17 +175,9 @@ fn put(look: &Look<'_>, nonce: &Nonce, why: WhyNonce, plan: &mut Plan<'_>) -> Re
     let value = nonce.as_bytes().into();
     match observed.nonce {
         None => {
-            let labels = [
-                (names::NONCE_LABEL, names::TRUE),
-                (names::REMOTE_CLUSTER_ID_LABEL, look.peer().as_str()),
-            ];
             let (name, namespace) = (names::NONCE_SECRET, observed.namespace_name());
-            plan.create(Secret::labelled(
-                name,
-                namespace,
-                labels,
-                [(names::NONCE, value)],
-            ));
+            let (labels, data) = (look.nonce_labels(), [(names::NONCE, value)]);
+            plan.create(Secret::labelled(name, namespace, labels, data));
         }
         Some(secret) => plan.edit(secret, |secret| {
             secret.data.insert(names::NONCE.to_owned(), value);

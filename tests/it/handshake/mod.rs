@@ -4,6 +4,7 @@ mod approval;
 mod commitments;
 mod key_succession;
 mod kubernetes_signer;
+mod labels;
 mod limits;
 mod no_handshake;
 mod nonces;
