@@ -1,7 +1,7 @@
 //! The admission rules for Tenants.
 
 use super::{AdmissionRule, Denial, hold, may_be_cluster_id};
-use crate::model::{AuthzPolicy, Metadata, Namespace, Tenant, TenantCondition, names};
+use crate::model::{AuthzPolicy, Metadata, Namespace, Secret, Tenant, TenantCondition, names};
 
 /// The other objects that the rules for a Tenant read.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +26,54 @@ pub fn defaulted(tenant: &Tenant) -> Tenant {
     spec.authz_policy.get_or_insert(AuthzPolicy::KeysExchange);
     spec.tenant_condition.get_or_insert(TenantCondition::Active);
     tenant
+}
+
+/// The Tenant of a change that lifts the recorded condition (rule 6): it sets a milder
+/// condition, and nothing else. The Tenant gets the token of the peer's record at the provider,
+/// a Secret in the provider's own namespace. `None` if the change lifts nothing.
+///
+/// The caller has to know that a person makes the change, and no user of a peer: a Tenant that
+/// is applied from a file says which condition the file has, and not that somebody lifts one.
+/// Who gets the answer can lift the condition.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::{admission::tenant, model::{Secret, Tenant, TenantCondition, names}};
+///
+/// let with = |condition| {
+///     let mut tenant = Tenant::default();
+///     tenant.spec.tenant_condition = Some(condition);
+///     tenant
+/// };
+/// let (cordoned, active) = (with(TenantCondition::Cordoned), with(TenantCondition::Active));
+/// let mut record = Secret::default();
+/// record.data.insert(names::LIFT_CONDITION.to_owned(), b"dG9rZW4".to_vec().into());
+///
+/// let lifted = tenant::lifting(&cordoned, &active, &record).ok_or("no lift")?;
+/// assert_eq!(lifted.metadata.annotations[names::LIFT_CONDITION_ANNOTATION], "dG9rZW4");
+/// assert_eq!(tenant::lifting(&active, &cordoned, &record), None);
+/// # Ok::<(), &str>(())
+/// ```
+pub fn lifting(old: &Tenant, new: &Tenant, record: &Secret) -> Option<Tenant> {
+    let (before, after) = (condition(old), condition(new));
+    let field = match after {
+        TenantCondition::Active => names::LIFT_CONDITION,
+        TenantCondition::Cordoned => names::LIFT_CONDITION_TO_CORDONED,
+        TenantCondition::Drained => return None,
+    };
+    let mut alike = old.clone();
+    alike.spec.tenant_condition = new.spec.tenant_condition;
+    let written = &new.metadata.resource_version;
+    alike.metadata.resource_version.clone_from(written);
+    if after >= before || alike != *new {
+        return None;
+    }
+    let token = str::from_utf8(record.get(field)?).ok()?;
+    let mut lifted = new.clone();
+    let annotation = names::LIFT_CONDITION_ANNOTATION.to_owned();
+    let annotations = &mut lifted.metadata.annotations;
+    annotations.insert(annotation, token.to_owned());
+    Some(lifted)
 }
 
 /// Admits the creation of a Tenant.
@@ -103,6 +151,11 @@ fn consistent(new: &Tenant, surroundings: &Surroundings<'_>) -> Result<(), Denia
         AdmissionRule::NamespaceOfSameCluster,
         "spec.clusterID",
     )
+}
+
+/// Without a condition, a Tenant is active.
+fn condition(tenant: &Tenant) -> TenantCondition {
+    tenant.spec.tenant_condition.unwrap_or_default()
 }
 
 /// The value of a label. As in Liqo, a missing label counts as empty.

@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Deserialize;
 
-use super::record;
 use crate::{
     crypto::{Fingerprint, KeyStore},
     error::{ApiMisuse, Error},
@@ -207,7 +206,7 @@ impl Configuration {
 
     /// The Secret that holds a provider's record.
     pub(super) fn record_id(&self, peer: &ClusterId) -> ObjectRef {
-        ObjectRef::new(Kind::Secret, self.namespace(), record::name(peer))
+        ObjectRef::new(Kind::Secret, self.namespace(), names::consumer_record(peer))
     }
 
     /// Checks that the peer is another cluster, and that its name is not too long.

@@ -9,7 +9,7 @@ use crate::{
     error::{Error, Precondition},
     machine::{
         self, Concerns, Env, Holder, HolderStatus, Interest, Machine, Message, MessageBody, Mirror,
-        Side, Step, View, Watch, sealed::PROVIDER_RECORD,
+        Side, Step, View, Watch,
     },
     model::{ClusterId, Kind, Object, ObjectRef, Timestamp, names},
 };
@@ -44,7 +44,7 @@ impl Machine for Consumer {
         let as_a_consumer = ObjectRef::new(
             Kind::Secret,
             self.0.namespace(),
-            format!("{PROVIDER_RECORD}{peer}"),
+            names::provider_record(peer),
         );
         let label = names::REMOTE_CLUSTER_ID_LABEL;
         let mut interests = Interest::of_both_sides(peer, self.0.record_id(peer)).to_vec();

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     crypto::{Csr, Nonce, SigningKey, Subject},
     error::Error,
-    machine::{View, sealed::PROVIDER_RECORD},
+    machine::View,
     model::{RoleBinding, Secret, Tenant, Timestamp, names},
 };
 
@@ -108,7 +108,7 @@ impl Look<'_> {
     /// Whether the provider is a consumer of this cluster as well, or was one.
     pub(super) fn is_of_a_consumer(&self) -> Result<bool, Error> {
         let (view, peer) = (self.view, self.peer());
-        let record = format!("{PROVIDER_RECORD}{peer}");
+        let record = names::provider_record(peer);
         let user = names::peering_user(peer);
         let is_of_user = |binding: &RoleBinding| {
             binding.metadata.label(names::PEERING_USER_LABEL) == Some(user.as_str())

@@ -98,10 +98,6 @@ pub(crate) enum RenewedBy {
     Consumer,
 }
 
-pub(super) fn name(peer: &ClusterId) -> String {
-    format!("{}{peer}", sealed::CONSUMER_RECORD)
-}
-
 impl Record {
     pub(super) fn read(secret: &Secret) -> Result<Self, Error> {
         let text = secret.get(RECORD_FIELD).unwrap_or_default();

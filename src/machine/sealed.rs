@@ -110,12 +110,6 @@ impl io::Write for WipedBuffer {
     }
 }
 
-/// The prefix of the name of a provider's record of a peer. The peer's cluster ID
-/// follows.
-pub(crate) const PROVIDER_RECORD: &str = "liqo-auth-provider-";
-/// The prefix of the name of a consumer's record of a peer. The peer's cluster ID
-/// follows.
-pub(crate) const CONSUMER_RECORD: &str = "liqo-auth-consumer-";
 /// The domain of the seal of a provider's record of a peer.
 pub(crate) const PEER_DOMAIN: &str = "liqo-auth provider record v1";
 /// The domain of the seal of a provider's record of a slice.

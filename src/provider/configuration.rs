@@ -9,7 +9,6 @@ use super::{
     Approver, AwsIdentities, CsrSigner, LiqoClasses, Principals, Provider, ResourceSlicePolicy,
     caps,
     principals::{NotSet, is_well_known},
-    record,
 };
 use crate::{
     crypto::{CaBundle, RecordKey, SigningKey},
@@ -388,7 +387,7 @@ impl Configuration {
 
     /// The Secret that is the record of a peer.
     pub(super) fn record_id(&self, peer: &ClusterId) -> ObjectRef {
-        ObjectRef::new(Kind::Secret, self.namespace(), record::name(peer))
+        ObjectRef::new(Kind::Secret, self.namespace(), names::provider_record(peer))
     }
 
     /// Checks that the peer is another cluster.

@@ -4,7 +4,7 @@
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
 use super::{configuration::Configuration, record::Record};
-use crate::model::{ClusterId, Secret, TenantCondition};
+use crate::model::{ClusterId, Secret, TenantCondition, names};
 
 /// The token that lifts the recorded condition of a peer to a milder one.
 #[derive(Clone, Copy)]
@@ -37,8 +37,8 @@ impl LiftToken<'_> {
     /// Adds the token to the record's Secret.
     pub(super) fn offer(&self, secret: &mut Secret) {
         let field = match self.to {
-            TenantCondition::Active => TOKEN_FIELD,
-            _ => TOKEN_FIELD_TO_CORDONED,
+            TenantCondition::Active => names::LIFT_CONDITION,
+            _ => names::LIFT_CONDITION_TO_CORDONED,
         };
         let text = self.text().into_bytes();
         secret.data.insert(field.to_owned(), text.into());
@@ -88,10 +88,6 @@ fn name(condition: TenantCondition) -> &'static [u8] {
 }
 
 const DOMAIN: &str = "liqo-auth condition lift v1";
-/// The key of the token in the Secret of the record.
-const TOKEN_FIELD: &str = "liftCondition";
-/// The key of the token that lifts a drain to `Cordoned`.
-const TOKEN_FIELD_TO_CORDONED: &str = "liftConditionToCordoned";
 const TOKEN_LENGTH: usize = 16;
 /// The length of a whole MAC in base64.
 const LONGEST_TOKEN: usize = 43;

@@ -58,7 +58,7 @@ fn as_provider(
     home: &mut Home,
     peer: &ClusterId,
 ) -> Result<Option<Option<Fingerprint>>> {
-    if !has_record(home, "liqo-auth-provider-", peer) {
+    if !has_record(home, names::PROVIDER_RECORD_PREFIX, peer) {
         return Ok(None);
     }
     let mut provider = ProviderSide::new(home, peer, &context.policy, context.clock)?;
@@ -78,7 +78,7 @@ fn as_consumer(
     let told = home.settings.peers.get_mut(peer);
     let told = told.map(|peer| std::mem::take(&mut peer.provider_keys));
     let told = told.unwrap_or_default();
-    if !has_record(home, "liqo-auth-consumer-", peer) {
+    if !has_record(home, names::CONSUMER_RECORD_PREFIX, peer) {
         return Ok((!told.is_empty()).then_some(told));
     }
     let mut consumer = ConsumerSide::new(home, peer, &context.policy, context.clock)?;

@@ -53,7 +53,9 @@ pub(super) fn run(context: &Context, arguments: &Run) -> Result<()> {
             let (controller, handle) = controller?;
             let names = cluster.principals();
             let settings = settings::follow(context, home, names, keys, handle.clone());
-            let listeners = Listeners::new(&arguments.listeners, home.client()?)?;
+            let is_provider = arguments.sides.has_provider();
+            let records_in = is_provider.then(|| home.liqo_namespace_name().to_owned());
+            let listeners = Listeners::new(&arguments.listeners, home.client()?, records_in)?;
             serve(controller, handle, settings, listeners).await
         }
     })?

@@ -338,7 +338,7 @@ impl Home {
     }
 
     /// The name of Liqo's namespace.
-    pub(super) fn liqo_namespace_name(&self) -> &str {
+    pub(crate) fn liqo_namespace_name(&self) -> &str {
         match &self.ground {
             Ground::Cluster(live) => {
                 let other = live.liqo_namespace.as_ref();

@@ -413,7 +413,7 @@ fn principals(home: &Home, peer: &ClusterId) -> NameTable {
         || home
             .get::<Secret>(
                 names::LIQO_NAMESPACE,
-                &format!("{PROVIDER_RECORD_PREFIX}{peer}"),
+                &format!("{}{peer}", names::PROVIDER_RECORD_PREFIX),
             )
             .is_some();
     is_taken.then(|| peer.to_string()).into_iter().collect()
@@ -446,4 +446,3 @@ fn basic_role() -> ClusterRole {
 }
 
 const CLAIM_PREFIX: &str = "liqo-auth-legacy-foreign-";
-const PROVIDER_RECORD_PREFIX: &str = "liqo-auth-provider-";

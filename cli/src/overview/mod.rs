@@ -154,9 +154,9 @@ pub(crate) fn peers(home: &Home) -> BTreeSet<(ClusterId, Role)> {
     }
     for secret in home.all::<Secret>() {
         let metadata = &secret.metadata;
-        if let Some(peer) = metadata.name.strip_prefix(PROVIDER_RECORD) {
+        if let Some(peer) = metadata.name.strip_prefix(names::PROVIDER_RECORD_PREFIX) {
             add(peer, Role::Consumer);
-        } else if let Some(peer) = metadata.name.strip_prefix(CONSUMER_RECORD) {
+        } else if let Some(peer) = metadata.name.strip_prefix(names::CONSUMER_RECORD_PREFIX) {
             add(peer, Role::Provider);
         }
         let peer = metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
@@ -238,8 +238,3 @@ impl Certificate {
         }
     }
 }
-
-/// The prefix of the names of a provider's records.
-pub(crate) const PROVIDER_RECORD: &str = "liqo-auth-provider-";
-/// The prefix of the names of a consumer's records.
-pub(crate) const CONSUMER_RECORD: &str = "liqo-auth-consumer-";

@@ -9,10 +9,7 @@
 //!   without a namespace.
 
 use crate::{
-    machine::{
-        Concerns,
-        sealed::{CONSUMER_RECORD, PROVIDER_RECORD},
-    },
+    machine::Concerns,
     model::{ClusterId, Kind, Object, names},
 };
 
@@ -83,4 +80,4 @@ const LABELS: [&str; 5] = [
     names::DISCOVERY_CLUSTER_ID_LABEL,
 ];
 /// The prefixes of the names of the records of peers.
-const RECORD_PREFIXES: [&str; 2] = [PROVIDER_RECORD, CONSUMER_RECORD];
+const RECORD_PREFIXES: [&str; 2] = [names::PROVIDER_RECORD_PREFIX, names::CONSUMER_RECORD_PREFIX];

@@ -91,6 +91,11 @@ pub const CORDON_TENANT_ANNOTATION: &str = "liqo.io/cordon-tenant";
 /// Annotation of this library. If its value is the record's token, the Tenant's
 /// condition replaces the recorded one.
 pub const LIFT_CONDITION_ANNOTATION: &str = "liqo-auth/lift-condition";
+/// The key of the token that lifts the recorded condition to `Active`, in the Secret of the
+/// record.
+pub const LIFT_CONDITION: &str = "liftCondition";
+/// The key of the token that lifts a drain to `Cordoned`.
+pub const LIFT_CONDITION_TO_CORDONED: &str = "liftConditionToCordoned";
 
 /// Annotation of Liqo 1.0 and 1.1: it asks Liqo to renew the identity now.
 pub const RENEW_ANNOTATION: &str = "liqo.io/renew";
@@ -191,6 +196,24 @@ pub fn remote_account(home: &ClusterId) -> String {
 /// The Secret with another cluster's token: `remote-token-<cluster>`.
 pub(crate) fn remote_token_secret(cluster: &ClusterId) -> String {
     format!("remote-token-{cluster}")
+}
+
+/// The prefix of the names of a provider's records of its peers, which are Secrets in its own
+/// namespace.
+pub const PROVIDER_RECORD_PREFIX: &str = "liqo-auth-provider-";
+
+/// The provider's record of a peer: `liqo-auth-provider-<peer>`.
+pub(crate) fn provider_record(peer: &ClusterId) -> String {
+    format!("{PROVIDER_RECORD_PREFIX}{peer}")
+}
+
+/// The prefix of the names of a consumer's records of its peers, which are Secrets in its own
+/// namespace.
+pub const CONSUMER_RECORD_PREFIX: &str = "liqo-auth-consumer-";
+
+/// The consumer's record of a peer: `liqo-auth-consumer-<peer>`.
+pub(crate) fn consumer_record(peer: &ClusterId) -> String {
+    format!("{CONSUMER_RECORD_PREFIX}{peer}")
 }
 
 /// The prefix of the names of tenant namespaces.

@@ -14,7 +14,7 @@ pub use grant::Grant;
 pub(super) use held::{HeldCredentials, SigningAttempt};
 pub(super) use issued_certificate::{IssuedCertificate, RefusedRenewal};
 pub(super) use peer::{
-    Offer, Proof, Record, StoredCommitment, TestedKey, Verdict, name, signature_digest,
+    Offer, Proof, Record, StoredCommitment, TestedKey, Verdict, signature_digest,
 };
 pub(super) use signing_rate::{RequestDigest, SigningRate};
 pub(super) use slice::{

@@ -16,9 +16,9 @@ use crate::{
     error::Error,
     machine::{
         record_bytes,
-        sealed::{self, Opened, PROVIDER_RECORD, Seal},
+        sealed::{self, Opened, Seal},
     },
-    model::{Bytes, ClusterId, Secret, Tenant, TenantCondition, Timestamp, sparse},
+    model::{Bytes, Secret, Tenant, TenantCondition, Timestamp, names, sparse},
 };
 
 sparse! {
@@ -142,10 +142,6 @@ pub(crate) struct StoredCommitment {
     annotation: String,
 }
 
-pub(crate) fn name(peer: &ClusterId) -> String {
-    format!("{PROVIDER_RECORD}{peer}")
-}
-
 impl Record {
     /// A new record with the pinned key, if there is one. The counter of lifts
     /// starts at the present time, so that no token for an earlier, deleted record
@@ -167,7 +163,7 @@ impl Record {
     pub(crate) fn seal(&self, seal: &Seal<'_>, namespace: &str) -> Secret {
         // The serialization of strings, numbers and maps of them cannot fail.
         let text = sealed::to_text(self).unwrap_or_default();
-        seal.seal(namespace, name(seal.peer), text)
+        seal.seal(namespace, names::provider_record(seal.peer), text)
     }
 
     /// Whether the record contains only an invitation, and the peer has not used it

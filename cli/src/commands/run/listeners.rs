@@ -23,11 +23,16 @@ pub(super) struct Listeners {
     metrics: Option<(SocketAddr, Option<Token>)>,
     webhook: Option<(SocketAddr, Certificate)>,
     client: Client,
+    records_in: Option<String>,
 }
 
 impl Listeners {
-    /// The client is for what the webhook asks.
-    pub(super) fn new(arguments: &ListenOptions, client: Client) -> Result<Self> {
+    /// The client is for what the webhook asks. A provider has its records in a namespace.
+    pub(super) fn new(
+        arguments: &ListenOptions,
+        client: Client,
+        records_in: Option<String>,
+    ) -> Result<Self> {
         let token = arguments.metrics_token_file.clone();
         let token = token.map(Token::in_file).transpose()?;
         Ok(Self {
@@ -35,6 +40,7 @@ impl Listeners {
             metrics: arguments.metrics.map(|address| (address, token)),
             webhook: of_webhook(&arguments.webhook)?,
             client,
+            records_in,
         })
     }
 
@@ -48,7 +54,10 @@ impl Listeners {
             listeners.push(open("the metrics", address, router, connections, None).await?);
         }
         if let Some((address, certificate)) = self.webhook {
-            let router = webhook::router(webhook::OnCluster(self.client));
+            let router = webhook::router(webhook::OnCluster {
+                client: self.client,
+                records_in: self.records_in.filter(|_| certificate.verifies_clients()),
+            });
             let (connections, certificate) = (webhook::connections(), Some(certificate));
             listeners.push(open("the webhook", address, router, connections, certificate).await?);
         }

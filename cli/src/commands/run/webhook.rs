@@ -1,6 +1,7 @@
 //! The admission webhook: the library's verdicts about Tenants and resource slices, with
 //! the paths and the messages of Liqo's own webhook.
 
+mod lift;
 mod room;
 mod surroundings;
 #[cfg(test)]
@@ -57,7 +58,7 @@ pub(super) fn connections() -> Connections {
     }
 }
 
-async fn mutate_tenant(body: Bytes) -> Response {
+async fn mutate_tenant(State(surroundings): State<Arc<dyn Surroundings>>, body: Bytes) -> Response {
     answer(&body, async |request: &Request| {
         let allowed = AdmissionResponse::from(request);
         let Some(object) = &request.object else {
@@ -68,8 +69,12 @@ async fn mutate_tenant(body: Bytes) -> Response {
             // The validation refuses it.
             return Ok(allowed);
         };
-        let patch = json_patch::diff(&value, &with_defaults(value.clone(), &new));
-        allowed.with_patch(patch).context("the defaults")
+        let lifted = lift::lifted(surroundings.as_ref(), request, &new).await?;
+        let mutated = tenant::defaulted(lifted.as_ref().unwrap_or(&new));
+        let patch = json_patch::diff(&value, &with_fields_of(value.clone(), mutated));
+        allowed
+            .with_patch(patch)
+            .context("the change of the Tenant")
     })
     .await
 }
@@ -262,17 +267,19 @@ fn unreadable(request: &Request, which: &str, reason: &str) -> AdmissionResponse
     denied.deny(format!("the {which} object cannot be judged: {reason}"))
 }
 
-/// The Tenant with the defaults, and with every field that the library does not know.
-fn with_defaults(mut value: Value, new: &Tenant) -> Value {
-    let defaulted = Object::from(tenant::defaulted(new)).to_value();
+/// The Tenant with what a review may change, and with every field that the library does not
+/// know.
+fn with_fields_of(mut value: Value, mutated: Tenant) -> Value {
+    let mutated = Object::from(mutated).to_value();
     for pointer in [
+        "/metadata/annotations",
         "/metadata/labels",
         "/spec/authzPolicy",
         "/spec/tenantCondition",
     ] {
         let (above, field) = pointer.rsplit_once('/').unwrap_or_default();
         if let (Some(Value::Object(fields)), Some(set)) =
-            (value.pointer_mut(above), defaulted.pointer(pointer))
+            (value.pointer_mut(above), mutated.pointer(pointer))
         {
             fields.insert(field.to_owned(), set.clone());
         }

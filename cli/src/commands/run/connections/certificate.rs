@@ -45,7 +45,7 @@ impl Certificate {
         })
     }
 
-    pub(super) fn verifies_clients(&self) -> bool {
+    pub(in crate::commands::run) fn verifies_clients(&self) -> bool {
         self.files.client_ca.is_some()
     }
 

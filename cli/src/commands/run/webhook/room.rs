@@ -112,7 +112,7 @@ impl Room {
 }
 
 /// The peer whose user this is, by the subjects of the peers' certificates.
-fn peer(user: &UserInfo) -> Option<String> {
+pub(super) fn peer(user: &UserInfo) -> Option<String> {
     let name = user.username.as_deref().unwrap_or_default();
     let mut groups = user.groups.iter().flatten();
     groups.find_map(|group| subject::peer(group, name))

@@ -8,7 +8,10 @@ use kube::{
     Api, Client,
     api::{DynamicObject, ListParams},
 };
-use liqo_auth::model::{Kind, Namespace, NamespaceName, Object, Resource, ResourceSlice, Tenant};
+use liqo_auth::model::{
+    ClusterId, Kind, Namespace, NamespaceName, Object, Resource, ResourceSlice, Secret, Tenant,
+    names,
+};
 use liqo_auth_kube::resource;
 
 /// Finds the objects that a verdict depends on.
@@ -19,6 +22,13 @@ pub(crate) trait Surroundings: Send + Sync + 'static {
     fn tenants_beside<'s>(&'s self, tenant: &'s Tenant) -> Found<'s, Vec<Tenant>>;
 
     fn slices_named<'s>(&'s self, name: &'s str) -> Found<'s, Vec<ResourceSlice>>;
+
+    /// The record of a peer, with the tokens that lift its condition: none unless the API server
+    /// alone gets the answers.
+    fn record<'s>(&'s self, peer: &'s ClusterId) -> Found<'s, Option<Secret>> {
+        let _ = peer;
+        async { Ok(None) }.boxed()
+    }
 }
 
 pub(crate) type Found<'s, T> = BoxFuture<'s, anyhow::Result<T>>;
@@ -26,13 +36,17 @@ pub(crate) type Found<'s, T> = BoxFuture<'s, anyhow::Result<T>>;
 /// Asks the API server each time: what the controllers have seen may be older than the
 /// change that is judged. Anybody who reaches the webhook may send a review, so a name from a
 /// review gets into a path or a selector only if it can be a name.
-pub(crate) struct OnCluster(pub(crate) Client);
+pub(crate) struct OnCluster {
+    pub(crate) client: Client,
+    /// Where the provider's records are, if reviews come from the API server alone.
+    pub(crate) records_in: Option<String>,
+}
 
 impl Surroundings for OnCluster {
     fn namespace<'s>(&'s self, name: &'s str) -> Found<'s, Option<Namespace>> {
         async move {
             let name = namespace_name(name)?;
-            let api = Api::all_with(self.0.clone(), &resource(Kind::Namespace));
+            let api = Api::all_with(self.client.clone(), &resource(Kind::Namespace));
             let found = api.get_opt(name.as_str()).await;
             let found = found.context("the namespace")?;
             found.map(read).transpose()
@@ -57,6 +71,20 @@ impl Surroundings for OnCluster {
     fn slices_named<'s>(&'s self, name: &'s str) -> Found<'s, Vec<ResourceSlice>> {
         async move { self.list(None, &named(name)?).await }.boxed()
     }
+
+    fn record<'s>(&'s self, peer: &'s ClusterId) -> Found<'s, Option<Secret>> {
+        async move {
+            let Some(namespace) = &self.records_in else {
+                return Ok(None);
+            };
+            let (client, secrets) = (self.client.clone(), resource(Kind::Secret));
+            let api: Api<DynamicObject> = Api::namespaced_with(client, namespace, &secrets);
+            let name = format!("{}{peer}", names::PROVIDER_RECORD_PREFIX);
+            let found = api.get_opt(&name).await.context("the record of the peer")?;
+            found.map(read).transpose()
+        }
+        .boxed()
+    }
 }
 
 impl OnCluster {
@@ -65,7 +93,7 @@ impl OnCluster {
         namespace: Option<&NamespaceName>,
         selected: &ListParams,
     ) -> anyhow::Result<Vec<K>> {
-        let (client, resource) = (self.0.clone(), resource(K::KIND));
+        let (client, resource) = (self.client.clone(), resource(K::KIND));
         let api: Api<DynamicObject> = match namespace {
             None => Api::all_with(client, &resource),
             Some(namespace) => Api::namespaced_with(client, namespace.as_str(), &resource),
@@ -141,7 +169,10 @@ mod tests {
             counted.fetch_add(1, Ordering::Relaxed);
             async { Err::<Response<Body>, BoxError>("asked".into()) }
         });
-        let cluster = OnCluster(Client::new(service, "default"));
+        let cluster = OnCluster {
+            client: Client::new(service, "default"),
+            records_in: None,
+        };
         for name in ["", "..", "a/../../secrets", "a%2fb", "a?b", "a,b=c", "A"] {
             assert!(cluster.namespace(name).await.is_err(), "{name}");
             assert!(cluster.slices_named(name).await.is_err(), "{name}");

@@ -1,6 +1,7 @@
 //! Reviews over TLS, as an API server sends them.
 
 mod clients;
+mod lifts;
 mod running;
 
 use futures::FutureExt;
