@@ -50,7 +50,8 @@ pub fn defaulted(tenant: &Tenant) -> Tenant {
 /// record.data.insert(names::LIFT_CONDITION.to_owned(), b"dG9rZW4".to_vec().into());
 ///
 /// let lifted = tenant::lifting(&cordoned, &active, &record).ok_or("no lift")?;
-/// assert_eq!(lifted.metadata.annotations[names::LIFT_CONDITION_ANNOTATION], "dG9rZW4");
+/// let token = lifted.metadata.annotations.get(names::LIFT_CONDITION_ANNOTATION);
+/// assert_eq!(token.map(String::as_str), Some("dG9rZW4"));
 /// assert_eq!(tenant::lifting(&active, &cordoned, &record), None);
 /// # Ok::<(), &str>(())
 /// ```
