@@ -4,6 +4,7 @@ mod administration;
 pub(crate) mod audit;
 mod aws;
 mod continued;
+pub(crate) mod durations;
 mod examples;
 mod exporting;
 mod get;
@@ -42,7 +43,6 @@ use examples::*;
 pub(crate) use exporting::{Export, GenerateCarried};
 pub(crate) use get::{Get, GetNonce, List, ListFormat};
 pub(crate) use inspect::Inspect;
-use legacy::duration;
 pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};
 pub(crate) use listening::{ListenOptions, WebhookOptions};
 pub(crate) use pages::command;
@@ -130,14 +130,14 @@ pub(crate) struct Global {
         help_heading = "Global options"
     )]
     pub(crate) verbose: u8,
-    /// How long to wait for the other side: for a cluster's signer, for the controllers that
-    /// answer a peering user, and with --wait
+    /// How long to wait for the other side, such as 90s, 2m30s or 1d: for a cluster's signer,
+    /// for the controllers that answer a peering user, for a slice's decision, and with --wait
     #[arg(
         long,
         global = true,
         value_name = "DURATION",
         default_value = "30s",
-        value_parser = duration,
+        value_parser = durations::duration,
         help_heading = "Global options"
     )]
     pub(crate) timeout: Duration,

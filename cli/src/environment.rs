@@ -10,7 +10,10 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use getrandom::SysRng;
 use liqo_auth::{crypto::Entropy, legacy::AuthToken, machine::Env, model::Timestamp};
 
-use crate::failure::{Failure, Result};
+use crate::{
+    arguments::durations,
+    failure::{Failure, Result},
+};
 
 /// The source of the present time: the system's clock, or the option `--now`.
 #[derive(Debug, Clone, Copy)]
@@ -70,21 +73,9 @@ impl FromStr for Now {
             let at = text.parse().map_err(|error| format!("{error}"))?;
             return Ok(Self::At(at));
         };
-        let wrong = || "expected a time after now, such as +90s, +12h or +300d".to_owned();
-        let unit = ahead.chars().last().ok_or_else(wrong)?;
-        let seconds = match unit {
-            's' => 1,
-            'm' => 60,
-            'h' => 60 * 60,
-            'd' => 24 * 60 * 60,
-            _ => return Err(wrong()),
-        };
-        let number: u32 = ahead
-            .strip_suffix(unit)
-            .unwrap_or_default()
-            .parse()
-            .map_err(|_| wrong())?;
-        Ok(Self::In(Duration::from_secs(u64::from(number) * seconds)))
+        durations::whole_seconds(ahead)
+            .map(Self::In)
+            .map_err(|error| format!("a time after now: {error}"))
     }
 }
 

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use clap::{Args, Subcommand};
 use liqo_auth::model::{ApiServerUrl, ClusterId, NamespaceName, ProtocolVersion};
 
-use super::Making;
+use super::{Making, durations};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Legacy {
@@ -64,7 +64,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// The lifetime of new tokens, such as 24h; by default, a token never expires
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = durations::whole_seconds)]
     pub(crate) token_lifetime: Option<Duration>,
     /// Accept a token from one home cluster only, and replace it after that
     #[arg(long)]
@@ -108,7 +108,7 @@ pub(crate) struct Peer {
     #[arg(long)]
     pub(crate) skip_tls_verification_where_the_foreign_cluster_says_so: bool,
     /// How long to try again if no answer comes, such as 30s
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = durations::duration)]
     pub(crate) wait: Duration,
 }
 
@@ -148,22 +148,6 @@ pub(crate) enum LegacySet {
     },
 }
 
-/// A number and a unit: `90s`, `30m`, `24h` or `7d`.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || "expected a number and s, m, h or d, such as 24h".to_owned();
-    let unit = text.chars().last().ok_or_else(wrong)?;
-    let seconds = match unit {
-        's' => 1,
-        'm' => 60,
-        'h' => 60 * 60,
-        'd' => 24 * 60 * 60,
-        _ => return Err(wrong()),
-    };
-    let number = text.strip_suffix(unit).unwrap_or_default();
-    let number: u32 = number.parse().map_err(|_| wrong())?;
-    Ok(Duration::from_secs(u64::from(number) * seconds))
-}
-
 fn connections(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(number @ 1..=65_536) => Ok(number),
@@ -201,17 +185,3 @@ Examples:
 const TOKEN_EXAMPLES: &str = "\
 Examples:
   liqo-auth legacy set remote-token --home ./cl-home --remote-cluster-id cl-foreign < token.txt";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_have_a_unit() {
-        assert_eq!(duration("24h"), Ok(Duration::from_secs(86_400)));
-        assert_eq!(duration("7d"), Ok(Duration::from_secs(604_800)));
-        for wrong in ["", "h", "24", "-1s", "1.5h", "24 h", "1é"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
-        }
-    }
-}
