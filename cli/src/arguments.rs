@@ -8,6 +8,7 @@ pub(crate) mod durations;
 mod examples;
 mod exporting;
 mod get;
+mod habits;
 mod inspect;
 mod legacy;
 mod listening;
@@ -19,6 +20,7 @@ pub(crate) mod running;
 mod set;
 pub(crate) mod sites;
 mod slices;
+mod switches;
 pub(crate) mod transcript;
 mod trial;
 mod version;
@@ -42,10 +44,11 @@ pub(crate) use aws::{AwsKeyFormat, DeleteAwsKey, GetAwsKeys, SetAwsUser};
 use examples::*;
 pub(crate) use exporting::{Export, GenerateCarried};
 pub(crate) use get::{Get, GetNonce, List, ListFormat};
+pub(crate) use habits::explained;
 pub(crate) use inspect::Inspect;
 pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};
 pub(crate) use listening::{ListenOptions, WebhookOptions};
-pub(crate) use pages::command;
+pub(crate) use pages::{command, parser};
 pub(crate) use rotate::{Rotate, RotateKey};
 pub(crate) use running::{Rbac, Run};
 pub(crate) use set::Set;
@@ -126,7 +129,7 @@ pub(crate) struct Global {
         default_value_t = 0,
         default_missing_value = "1",
         hide_default_value = true,
-        value_parser = clap::value_parser!(u8).range(0..=10),
+        value_parser = habits::level,
         help_heading = "Global options"
     )]
     pub(crate) verbose: u8,

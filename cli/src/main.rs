@@ -47,10 +47,10 @@ use crate::{arguments::Arguments, output::Printer};
 fn main() -> ExitCode {
     // A shell that completes a command line calls the program with this variable.
     CompleteEnv::with_factory(|| completion::with_candidates(Arguments::command())).complete();
-    let matches = arguments::command().get_matches();
-    let arguments = match Arguments::from_arg_matches(&matches) {
+    let matches = arguments::parser().try_get_matches();
+    let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
-        Err(error) => error.exit(),
+        Err(error) => arguments::explained(error).exit(),
     };
     let printer = Printer::new(arguments.global.color);
     match commands::run(arguments) {

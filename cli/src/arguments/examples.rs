@@ -234,7 +234,9 @@ Examples:
   liqo-auth man --dir /usr/local/share/man/man1"),
     ("options", "\
 Examples:
-  liqo-auth options"),
+  liqo-auth options
+
+A switch, such as --dry-run, also takes a value: --dry-run=true or --dry-run=false."),
 ];
 
 const DELETE: &str = "\

@@ -2,7 +2,7 @@
 
 use clap::{Arg, Command, CommandFactory};
 
-use super::{Arguments, continued::continued, examples};
+use super::{Arguments, continued::continued, examples, switches};
 
 /// The whole command line, with its help pages.
 pub(crate) fn command() -> Command {
@@ -18,6 +18,11 @@ pub(crate) fn command() -> Command {
     };
     let command = command.after_long_help(with_commands(examples::LONG_HELP));
     command.mut_subcommands(|page| with_pages("", page, &globals))
+}
+
+/// What parses a command line: the same with the values of switches, which no page shows.
+pub(crate) fn parser() -> Command {
+    switches::with_values(command())
 }
 
 /// A command of that path, and the commands below it.
@@ -52,9 +57,14 @@ fn plugin() -> Option<String> {
 /// A text with commands in lines that fit. The commands are those of the plug-in, if the
 /// program is called as one.
 fn with_commands(text: &str) -> String {
+    continued(&with_program(text))
+}
+
+/// A text with the commands of the plug-in, if the program is called as one.
+pub(super) fn with_program(text: &str) -> String {
     match plugin() {
-        None => continued(text),
-        Some(plugin) => continued(&text.replace("liqo-auth ", &format!("{plugin} "))),
+        None => text.to_owned(),
+        Some(plugin) => text.replace("liqo-auth ", &format!("{plugin} ")),
     }
 }
 

@@ -10,7 +10,13 @@ pub(crate) struct GeneratePeeringUser {
     pub(crate) consumer_cluster_id: ClusterId,
     /// TLS compatibility mode of the user's key: RSA instead of Ed25519; auto: RSA if this
     /// cluster's key is RSA
-    #[arg(long, value_enum, default_value_t, value_name = "MODE")]
+    #[arg(
+        long,
+        value_enum,
+        ignore_case = true,
+        default_value_t,
+        value_name = "MODE"
+    )]
     pub(crate) tls_compatibility_mode: TlsCompatibility,
 }
 

@@ -34,6 +34,12 @@ pub(super) fn run(context: &Context, command: &Set) -> Result<()> {
             home.settings.api_server_ca = Some(bundle);
             Ok(format!("CA  {fingerprint}\n"))
         }),
+        Set::Ca {
+            file: None,
+            default: false,
+        } => Err(Failure::usage(
+            "name the file with the CA certificates, or give --default",
+        )),
         Set::Ca { file: None, .. } => set_endpoint(context, |home| {
             home.settings.api_server_ca = None;
             Ok("CA  the default\n".to_owned())

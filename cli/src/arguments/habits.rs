@@ -1,0 +1,159 @@
+//! What people type by habit with liqoctl: what means the same is taken, and what is not
+//! taken is refused with what to do instead.
+
+use clap::{
+    Error,
+    builder::StyledStr,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
+
+use super::pages;
+
+/// The level of `--verbose`, which liqoctl has as a switch.
+pub(super) fn level(text: &str) -> Result<u8, String> {
+    match (text, text.parse()) {
+        (_, Ok(level @ 0..=10)) => Ok(level),
+        ("true", _) => Ok(1),
+        ("false", _) => Ok(0),
+        _ => Err("expected a level from 0 to 10, or true or false".to_owned()),
+    }
+}
+
+/// The error of a command line, with the help page without the values of switches, and with
+/// what to do instead of a habit.
+pub(crate) fn explained(mut error: Error) -> Error {
+    let word = match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let page = pages::command().try_get_matches().err();
+            return page
+                .filter(|page| page.kind() == error.kind())
+                .unwrap_or(error);
+        }
+        ErrorKind::InvalidSubcommand => error.get(ContextKind::InvalidSubcommand),
+        ErrorKind::UnknownArgument => error.get(ContextKind::InvalidArg),
+        _ => return error,
+    };
+    let Some(ContextValue::String(word)) = word else {
+        return error;
+    };
+    let Some(advice) = instead_of(word) else {
+        return error;
+    };
+    let advice = StyledStr::from(pages::with_program(advice));
+    error.remove(ContextKind::SuggestedArg);
+    error.remove(ContextKind::SuggestedSubcommand);
+    error.insert(
+        ContextKind::Suggested,
+        ContextValue::StyledStrs(vec![advice]),
+    );
+    error
+}
+
+/// What to do instead of a command or an option of liqoctl.
+fn instead_of(word: &str) -> Option<&'static str> {
+    let word = match word.strip_prefix("--remote-") {
+        Some(option) => format!("--{option}"),
+        None => word.to_owned(),
+    };
+    let found = INSTEAD
+        .iter()
+        .find(|(words, _)| words.contains(&word.as_str()));
+    found.map(|(_, advice)| *advice)
+}
+
+const INSTEAD: &[(&[&str], &str)] = &[
+    (
+        &["peer"],
+        "`liqo-auth authenticate`, then `liqo-auth create resourceslice`; the network is liqoctl's: `liqoctl network connect`",
+    ),
+    (
+        &["unpeer"],
+        "`liqo-auth delete resourceslice`, then `liqo-auth unauthenticate`; the network is liqoctl's: `liqoctl network reset`",
+    ),
+    (&["info"], "`liqo-auth status`, or `liqo-auth doctor`"),
+    (
+        &["force"],
+        "`liqo-auth unauthenticate --remote-cluster-id ID` ends a peering on this side alone",
+    ),
+    (
+        &[
+            "install",
+            "upgrade",
+            "uninstall",
+            "network",
+            "offload",
+            "unoffload",
+            "move",
+            "test",
+            "virtualnode",
+            "configuration",
+            "gatewayserver",
+            "gatewayclient",
+            "publickey",
+        ],
+        "this is not about authentication: use liqoctl for it",
+    ),
+    (
+        &["-n", "--namespace"],
+        "the objects of a peer are in its tenant namespace; --liqo-namespace names the namespace of Liqo",
+    ),
+    (
+        &["--in-band"],
+        "`liqo-auth set api-server` at the provider says how peers reach it, and --proxy-url by which proxy",
+    ),
+    (
+        &["--global-labels", "--global-annotations"],
+        "leave it out: objects have only the fields that both sides verify",
+    ),
+    (
+        &[
+            "-s",
+            "--server",
+            "--tls-server-name",
+            "--certificate-authority",
+            "--insecure-skip-tls-verify",
+            "--client-certificate",
+            "--client-key",
+            "--token",
+            "--as",
+            "--as-group",
+            "--as-uid",
+            "--as-user-extra",
+        ],
+        "write it into a kubeconfig with `kubectl config set-cluster` or `set-credentials`, and name that with --kubeconfig",
+    ),
+    (&["--request-timeout"], "--timeout"),
+    (&["--cache-dir", "--disable-compression"], "leave it out"),
+    (&["-g", "--get"], "-o jsonpath='{…}'"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_a_number_or_a_switch() {
+        for (text, expected) in [("0", 0), ("6", 6), ("10", 10), ("true", 1), ("false", 0)] {
+            assert_eq!(level(text), Ok(expected), "{text}");
+        }
+        for wrong in ["", "11", "-1", "yes", "4.5"] {
+            assert!(level(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn no_advice_is_about_an_option_that_is_taken_everywhere() {
+        let parser = pages::parser();
+        for word in INSTEAD.iter().flat_map(|(words, _)| *words) {
+            let is_taken = parser.get_arguments().any(|argument| {
+                argument
+                    .get_long()
+                    .is_some_and(|long| *word == format!("--{long}"))
+            });
+            assert!(
+                !is_taken && parser.find_subcommand(word).is_none(),
+                "{word}"
+            );
+        }
+    }
+}
