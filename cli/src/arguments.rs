@@ -10,6 +10,7 @@ mod exporting;
 mod get;
 mod habits;
 mod inspect;
+mod kinds;
 mod legacy;
 mod listening;
 pub(crate) mod output_format;
@@ -350,14 +351,14 @@ pub(crate) enum Create {
     /// Create a nonce for a consumer to sign
     Nonce(CreateNonce),
     /// Ask a provider for a part of its resources
-    #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"], after_help = CREATE_RESOURCE_SLICE)]
+    #[command(name = "resourceslice", visible_aliases = kinds::RESOURCE_SLICE, after_help = CREATE_RESOURCE_SLICE)]
     ResourceSlice(Box<CreateResourceSlice>),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Delete {
     /// Give a part of a provider's resources back
-    #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"])]
+    #[command(name = "resourceslice", visible_aliases = kinds::RESOURCE_SLICE)]
     ResourceSlice(DeleteResourceSlice),
     /// Delete an existing user with the permissions to peer with this cluster
     PeeringUser(peering_user::DeletePeeringUser),
@@ -385,13 +386,13 @@ pub(crate) struct CreateNonce {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Generate {
     /// Generate the Tenant to be applied on the remote provider cluster
-    #[command(visible_alias = "tenants")]
+    #[command(visible_aliases = kinds::TENANT)]
     Tenant(GenerateTenant),
     /// Generate the Identity to be applied on the remote consumer cluster
-    #[command(visible_alias = "identities")]
+    #[command(visible_aliases = kinds::IDENTITY)]
     Identity(GenerateIdentity),
     /// Generate the replica of a slice for the provider, or the provider's answer to it
-    #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"])]
+    #[command(name = "resourceslice", visible_aliases = kinds::RESOURCE_SLICE)]
     ResourceSlice(GenerateCarried),
     /// Generate the replica of a Renew for the provider, or the provider's answer to it
     #[command(visible_alias = "renews")]

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use liqo_auth::model::ClusterId;
 
 use super::{
+    kinds,
     output_format::{DocumentFormat, Output},
     sites::RemoteSite,
 };
@@ -82,44 +83,44 @@ pub(crate) struct Renew {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Cordon {
     /// The tenant keeps what it has, and gets no new slices
-    #[command(visible_alias = "tenants")]
+    #[command(visible_aliases = kinds::TENANT)]
     Tenant(NamedTenant),
     /// The slice keeps what it has, and gets nothing new
-    #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"])]
+    #[command(name = "resourceslice", visible_aliases = kinds::RESOURCE_SLICE)]
     ResourceSlice(NamedSlice),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Uncordon {
     /// Lift a cordon or a drain: the tenant gets what it requests
-    #[command(visible_alias = "tenants")]
+    #[command(visible_aliases = kinds::TENANT)]
     Tenant(NamedTenant),
     /// Lift the cordon: the slice gets what it requests
-    #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"])]
+    #[command(name = "resourceslice", visible_aliases = kinds::RESOURCE_SLICE)]
     ResourceSlice(NamedSlice),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Drain {
     /// The tenant loses its rights and slices, and keeps its certificate and its Tenant
-    #[command(visible_alias = "tenants")]
+    #[command(visible_aliases = kinds::TENANT)]
     Tenant(NamedTenant),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Approve {
     /// Allow the signature of the tenant's request
-    #[command(visible_alias = "tenants")]
+    #[command(visible_aliases = kinds::TENANT)]
     Tenant(NamedTenant),
     /// Grant the slice again what Liqo granted it, and what this cluster has not kept
-    #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"])]
+    #[command(name = "resourceslice", visible_aliases = kinds::RESOURCE_SLICE)]
     ResourceSlice(NamedSlice),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Deny {
     /// Forbid the signature of the tenant's request
-    #[command(visible_alias = "tenants")]
+    #[command(visible_aliases = kinds::TENANT)]
     Tenant {
         #[command(flatten)]
         tenant: NamedTenant,
@@ -132,10 +133,10 @@ pub(crate) enum Deny {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SignAgain {
     /// Request a certificate for the tenant again
-    #[command(visible_alias = "tenants")]
+    #[command(visible_aliases = kinds::TENANT)]
     Tenant(NamedTenant),
     /// Request a certificate for the slice again
-    #[command(name = "resourceslice", visible_aliases = ["rs", "resourceslices"])]
+    #[command(name = "resourceslice", visible_aliases = kinds::RESOURCE_SLICE)]
     ResourceSlice(NamedSlice),
 }
 

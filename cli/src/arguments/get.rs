@@ -5,19 +5,20 @@ use liqo_auth::model::{ClusterId, NamespaceName};
 
 use super::{
     aws::{self, GetAwsKeys},
+    kinds,
     output_format::Output,
 };
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Get {
     /// The Tenants of this home (a provider's)
-    #[command(visible_alias = "tenant")]
+    #[command(visible_aliases = kinds::TENANTS)]
     Tenants(List),
     /// The Identities of this home (a consumer's)
-    #[command(visible_alias = "identity")]
+    #[command(visible_aliases = kinds::IDENTITIES)]
     Identities(List),
     /// The ResourceSlices of this home: its own requests, and those of its peers
-    #[command(name = "resourceslices", visible_aliases = ["rs", "resourceslice"])]
+    #[command(name = "resourceslices", visible_aliases = kinds::RESOURCE_SLICES)]
     ResourceSlices(List),
     /// The Renews of this home: the objects that renew certificates
     #[command(visible_alias = "renew")]
