@@ -38,8 +38,8 @@ use liqo_auth::{
 use crate::{environment::Now, home::Signer, policy_name::PolicyName};
 
 pub(crate) use administration::{
-    Approve, Cordon, Deny, Doctor, Drain, NamedSlice, Picture, Release, Remote, Renew, Replicate,
-    SignAgain, Status, StatusFormat, Unauthenticate, Uncordon,
+    Activate, Approve, Cordon, Deny, Doctor, Drain, NamedSlice, Picture, Release, Remote, Renew,
+    Replicate, SignAgain, Status, StatusFormat, Unauthenticate, Uncordon,
 };
 pub(crate) use aws::{AwsKeyFormat, DeleteAwsKey, GetAwsKeys, SetAwsUser};
 use examples::*;
@@ -212,6 +212,9 @@ pub(crate) enum Command {
     /// Lift the cordon or the drain of a tenant, or the cordon of a slice (on the provider)
     #[command(subcommand)]
     Uncordon(Uncordon),
+    /// Lift the cordon or the drain of a tenant (on the provider)
+    #[command(subcommand)]
+    Activate(Activate),
     /// Approve a request, or a grant of Liqo, that waits for approval (on the provider)
     #[command(subcommand, after_help = APPROVE_EXAMPLES)]
     Approve(Approve),

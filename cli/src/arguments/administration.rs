@@ -101,6 +101,13 @@ pub(crate) enum Uncordon {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum Activate {
+    /// Lift a cordon or a drain: the tenant gets what it requests
+    #[command(visible_aliases = kinds::TENANT)]
+    Tenant(NamedTenant),
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum Drain {
     /// The tenant loses its rights and slices, and keeps its certificate and its Tenant
     #[command(visible_aliases = kinds::TENANT)]

@@ -200,6 +200,8 @@ Examples:
     ("uncordon", UNCORDON),
     ("uncordon tenant", UNCORDON),
     ("uncordon resourceslice", UNCORDON),
+    ("activate", ACTIVATE),
+    ("activate tenant", ACTIVATE),
     ("approve tenant", APPROVE_EXAMPLES),
     ("approve resourceslice", APPROVE_EXAMPLES),
     ("deny tenant", APPROVE_EXAMPLES),
@@ -267,6 +269,10 @@ const UNCORDON: &str = "\
 Examples:
   liqo-auth uncordon tenant cl-consumer --home ./cl-provider
   liqo-auth uncordon resourceslice mypool --home ./cl-provider --remote-cluster-id cl-consumer";
+
+const ACTIVATE: &str = "\
+Examples:
+  liqo-auth activate tenant cl-consumer --home ./cl-provider";
 
 const LEGACY: &str = "\
 Examples:

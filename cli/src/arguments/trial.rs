@@ -20,6 +20,7 @@ impl Command {
             | Self::Cordon(_)
             | Self::Drain(_)
             | Self::Uncordon(_)
+            | Self::Activate(_)
             | Self::Approve(_)
             | Self::Deny(_)
             | Self::SignAgain(_)

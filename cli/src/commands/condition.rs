@@ -1,4 +1,4 @@
-//! `cordon`, `uncordon` and `drain`: set what a tenant, or one of its slices, gets
+//! `cordon`, `uncordon`, `activate` and `drain`: set what a tenant, or one of its slices, gets
 //! from now on.
 
 use std::cell::Cell;
@@ -11,7 +11,7 @@ use liqo_auth::{
 
 use super::get;
 use crate::{
-    arguments::{Cordon, Drain, NamedSlice, Uncordon},
+    arguments::{Activate, Cordon, Drain, NamedSlice, Uncordon},
     context::Context,
     failure::{Failure, Result},
     home::Use,
@@ -21,34 +21,73 @@ use crate::{
 
 pub(super) fn cordon(context: &Context, command: &Cordon) -> Result<()> {
     match command {
-        Cordon::Tenant(tenant) => set(context, &tenant.name, TenantCondition::Cordoned),
+        Cordon::Tenant(tenant) => set(context, &tenant.name, Change::Cordon),
         Cordon::ResourceSlice(slice) => mark(context, slice, true),
     }
 }
 
 pub(super) fn drain(context: &Context, command: &Drain) -> Result<()> {
     match command {
-        Drain::Tenant(tenant) => set(context, &tenant.name, TenantCondition::Drained),
+        Drain::Tenant(tenant) => set(context, &tenant.name, Change::Drain),
     }
 }
 
 pub(super) fn uncordon(context: &Context, command: &Uncordon) -> Result<()> {
     match command {
-        Uncordon::Tenant(tenant) => set(context, &tenant.name, TenantCondition::Active),
+        Uncordon::Tenant(tenant) => set(context, &tenant.name, Change::Uncordon),
         Uncordon::ResourceSlice(slice) => mark(context, slice, false),
     }
 }
 
+pub(super) fn activate(context: &Context, command: &Activate) -> Result<()> {
+    match command {
+        Activate::Tenant(tenant) => set(context, &tenant.name, Change::Activate),
+    }
+}
+
+/// What a command does with a tenant.
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    Cordon,
+    Drain,
+    Uncordon,
+    Activate,
+}
+
+impl Change {
+    const fn condition(self) -> TenantCondition {
+        match self {
+            Self::Cordon => TenantCondition::Cordoned,
+            Self::Drain => TenantCondition::Drained,
+            Self::Uncordon | Self::Activate => TenantCondition::Active,
+        }
+    }
+
+    const fn done(self) -> &'static str {
+        match self {
+            Self::Cordon => "cordoned",
+            Self::Drain => "drained",
+            Self::Uncordon => "uncordoned",
+            Self::Activate => "activated",
+        }
+    }
+}
+
 /// Sets the condition of a tenant, in liqoctl's words.
-fn set(context: &Context, peer: &ClusterId, condition: TenantCondition) -> Result<()> {
+fn set(context: &Context, peer: &ClusterId, change: Change) -> Result<()> {
+    let condition = change.condition();
     let mut home = get::open_with_tenant(context, peer)?;
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     let before = provider.condition()?;
     match (before, condition) {
         (TenantCondition::Active, TenantCondition::Active) => {
+            let unchanged = match change {
+                Change::Activate => "is active already",
+                _ => "is not cordoned",
+            };
             context
                 .printer
-                .warning(&format!("Tenant \"{peer}\" is not cordoned"));
+                .warning(&format!("Tenant \"{peer}\" {unchanged}"));
             return Ok(());
         }
         (TenantCondition::Cordoned | TenantCondition::Drained, TenantCondition::Cordoned) => {
@@ -89,14 +128,8 @@ fn set(context: &Context, peer: &ClusterId, condition: TenantCondition) -> Resul
     // The condition is on the disk before the provider acts on it.
     provider.home.save()?;
     let stand = provider.settle()?;
-    let done = match condition {
-        TenantCondition::Active => "uncordoned",
-        TenantCondition::Cordoned => "cordoned",
-        TenantCondition::Drained => "drained",
-    };
-    context
-        .printer
-        .info(Side::Only, &format!("Tenant \"{peer}\" {done}"))?;
+    let done = format!("Tenant \"{peer}\" {}", change.done());
+    context.printer.info(Side::Only, &done)?;
     match stand {
         ProviderStand::Refused(error) => Err(refused(&home, &error)),
         _ => Ok(()),

@@ -123,6 +123,7 @@ fn carry_out(context: &Context, command: Command) -> Result<()> {
         Command::Delete(Delete::ResourceSlice(arguments)) => slices::delete(context, &arguments),
         Command::Cordon(command) => condition::cordon(context, &command),
         Command::Uncordon(command) => condition::uncordon(context, &command),
+        Command::Activate(command) => condition::activate(context, &command),
         Command::Drain(command) => condition::drain(context, &command),
         Command::Release(arguments) => release::run(context, &arguments),
         Command::Unauthenticate(arguments) => unauthenticate::run(context, &arguments),

@@ -54,6 +54,37 @@ fn a_cordoned_tenant_keeps_what_it_has_and_gets_nothing_new() {
     );
 }
 
+/// liqoctl lifts a drain by `activate tenant`.
+#[test]
+fn a_tenant_is_activated_after_a_cordon_and_after_a_drain() {
+    let folder = with_slice();
+    let activate = "activate tenant cl-consumer --home cl-provider";
+    for (condition, shown) in [(CORDON, "Cordoned"), (DRAIN, "Drained")] {
+        folder.ok(condition);
+        let tenants = folder.ok("get tenants --home cl-provider");
+        assert!(tenants.contains(shown), "{tenants}");
+        assert_eq!(
+            folder.ok(activate),
+            " INFO  Tenant \"cl-consumer\" activated\n"
+        );
+        let tenants = folder.ok("get tenants --home cl-provider");
+        assert!(tenants.contains("Active"), "{tenants}");
+        folder.ok(REPLICATE);
+        let slices = folder.ok("get rs mypool --home cl-consumer");
+        assert!(slices.contains("Accepted         Accepted"), "{slices}");
+    }
+    let before = folder.snapshot();
+    let again = folder.run(activate);
+    assert_eq!(
+        (again.code, again.err.as_str()),
+        (0, "Warning: Tenant \"cl-consumer\" is active already\n")
+    );
+    assert!(before == folder.snapshot());
+    let unknown = "activate tenant cl-other --home cl-provider";
+    let error = folder.refused(unknown, "", 4);
+    assert!(error.contains("no Tenant of cl-other"), "{error}");
+}
+
 /// A peering user may write a Tenant of any name in its own namespace.
 #[test]
 fn a_tenant_that_another_peer_planted_has_no_condition() {

@@ -253,6 +253,11 @@ const WRITERS: &[(&str, &str, End)] = &[
         Changes,
     ),
     (
+        "activate tenant",
+        "activate tenant cl-second --home cl-provider",
+        Changes,
+    ),
+    (
         "uncordon resourceslice",
         "uncordon rs mypool --home cl-provider --remote-cluster-id cl-consumer",
         Same,

@@ -12,7 +12,12 @@ use std::{
 use crate::tool::{Folder, Run};
 
 /// Command lines, and what has to be among their completions.
-const LINES: [(&str, &str); 9] = [
+const LINES: [(&str, &str); 11] = [
+    ("liqo-auth activ", "activate"),
+    (
+        "liqo-auth activate tn --home cl-provider cl-",
+        "cl-consumer",
+    ),
     ("liqo-auth uncord", "uncordon"),
     ("liqo-auth uncordon res", "resourceslice"),
     (
