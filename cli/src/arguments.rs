@@ -53,6 +53,7 @@ pub(crate) use pages::{command, parser};
 pub(crate) use rotate::{Rotate, RotateKey};
 pub(crate) use running::{Rbac, Run};
 pub(crate) use set::Set;
+use sites::{LiqoNamespace, REMOTE_NAMESPACE, also_without_liqo};
 pub(crate) use sites::{LocalSite, RemoteSite};
 pub(crate) use slices::{CreateResourceSlice, DeleteResourceSlice};
 pub(crate) use version::Version;
@@ -165,7 +166,7 @@ pub(crate) enum Command {
     ///
     /// The kubeconfig of one of the provider's peering users is enough for the provider. Then
     /// the provider's own controllers answer, and the command waits for them.
-    #[command(visible_alias = "auth", after_help = AUTHENTICATE_EXAMPLES)]
+    #[command(visible_alias = "auth", after_help = AUTHENTICATE_EXAMPLES, mut_arg(REMOTE_NAMESPACE, also_without_liqo))]
     Authenticate(Authenticate),
     /// Create a nonce (on the provider) or a resource slice (on the consumer)
     #[command(subcommand, after_help = MANUAL_FLOW)]
@@ -227,7 +228,7 @@ pub(crate) enum Command {
     /// Forget the pins of a peer, after its administrator has reported a change
     Release(Release),
     /// End the authentication with a provider cluster
-    #[command(visible_alias = "unauth", after_help = UNAUTHENTICATE_EXAMPLES)]
+    #[command(visible_alias = "unauth", after_help = UNAUTHENTICATE_EXAMPLES, mut_arg(REMOTE_NAMESPACE, also_without_liqo))]
     Unauthenticate(Unauthenticate),
     /// Print a code over the agreement with a peer, for two administrators to compare
     #[command(after_help = transcript::EXAMPLES)]
@@ -326,6 +327,8 @@ pub(crate) enum KeyAlgorithm {
 pub(crate) struct Authenticate {
     #[command(flatten)]
     pub(crate) remote: RemoteSite,
+    #[command(flatten)]
+    pub(crate) liqo: LiqoNamespace,
     /// Make the homes that do not exist yet
     #[arg(long)]
     pub(crate) init: bool,

@@ -8,7 +8,7 @@ use liqo_auth::model::ClusterId;
 use super::{
     kinds,
     output_format::{DocumentFormat, Output},
-    sites::RemoteSite,
+    sites::{LiqoNamespace, RemoteSite},
 };
 
 /// The remote cluster: its ID, or access to it.
@@ -173,6 +173,8 @@ pub(crate) struct Release {
 pub(crate) struct Unauthenticate {
     #[command(flatten)]
     pub(crate) remote: Remote,
+    #[command(flatten)]
+    pub(crate) liqo: LiqoNamespace,
     /// Wait until what was deleted is gone, for at most --timeout
     #[arg(long)]
     pub(crate) wait: bool,

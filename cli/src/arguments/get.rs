@@ -33,9 +33,13 @@ pub(crate) enum Get {
     Kubeconfig {
         /// The name of the Identity whose kubeconfig to print, such as
         /// controlplane-cl-provider
-        #[arg(required_unless_present = "remote_cluster_id", conflicts_with_all = ["remote_cluster_id", "resourceslice"])]
+        #[arg(
+            required_unless_present = "remote_cluster_id",
+            conflicts_with = "resourceslice"
+        )]
         name: Option<String>,
-        /// The cluster ID of the remote cluster
+        /// The cluster ID of the remote cluster; its control plane's kubeconfig, unless a name
+        /// is given
         #[arg(long, value_name = "ID")]
         remote_cluster_id: Option<ClusterId>,
         /// The kubeconfig of this resource slice, instead of the control plane's

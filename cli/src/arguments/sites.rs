@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Arg, Args};
 use liqo_auth::model::NamespaceName;
 
 use crate::{
@@ -103,6 +103,15 @@ pub(crate) struct RemoteSite {
     remote_liqo_namespace: Option<NamespaceName>,
 }
 
+/// Liqo's namespace by the name that liqoctl has for it where it works on two clusters.
+#[derive(Debug, Default, Args)]
+#[group(skip)]
+pub(crate) struct LiqoNamespace {
+    /// The same as --liqo-namespace
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<NamespaceName>,
+}
+
 impl LocalSite {
     /// The site that the options name. An API server counts before a home, which the
     /// environment may name.
@@ -138,10 +147,37 @@ impl LocalSite {
         }
     }
 
+    /// Takes Liqo's namespace by its other name.
+    pub(crate) fn take(&mut self, other: &LiqoNamespace) -> Result<()> {
+        let Some(namespace) = &other.namespace else {
+            return Ok(());
+        };
+        if self.home.is_some() {
+            return Err(Failure::usage(
+                "--home names a folder, and --namespace is for a cluster: give one of them",
+            ));
+        }
+        let named = self.liqo_namespace.get_or_insert_with(|| namespace.clone());
+        if named != namespace {
+            return Err(Failure::usage(format!(
+                "--namespace names Liqo's namespace, as --liqo-namespace does, and they differ: {namespace} and {named}"
+            )));
+        }
+        Ok(())
+    }
+
     /// Liqo's namespace in the cluster, if it is named.
     pub(crate) fn liqo_namespace(&self) -> Option<NamespaceName> {
         self.liqo_namespace.clone()
     }
+}
+
+/// The option that has another name in liqoctl where it works on two clusters.
+pub(super) const REMOTE_NAMESPACE: &str = "remote_liqo_namespace";
+
+/// Gives [`REMOTE_NAMESPACE`] that name.
+pub(super) fn also_without_liqo(option: Arg) -> Arg {
+    option.visible_alias("remote-namespace")
 }
 
 impl RemoteSite {

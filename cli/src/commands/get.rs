@@ -185,15 +185,23 @@ pub(super) fn nonce(context: &Context, arguments: &GetNonce) -> Result<()> {
 }
 
 /// Prints the kubeconfig of the Identity with this name.
-pub(super) fn kubeconfig_named(context: &Context, name: &str) -> Result<()> {
+pub(super) fn kubeconfig_named(
+    context: &Context,
+    name: &str,
+    peer: Option<&ClusterId>,
+) -> Result<()> {
     let home = context.open(Use::Read)?;
+    let of_peer =
+        |identity: &&Identity| peer.is_none_or(|peer| identity.spec.cluster_id == peer.as_str());
     let waits = || {
         let known: Vec<&str> = home
             .all::<Identity>()
+            .filter(of_peer)
             .map(|identity| identity.metadata.name.as_str())
             .collect();
+        let peer = peer.map_or_else(String::new, |peer| format!(" for {peer}"));
         Failure::waiting(format!(
-            "there is no kubeconfig of an Identity {} in {}; its Identities: {}",
+            "there is no kubeconfig of an Identity {}{peer} in {}; its Identities: {}",
             escaped(name),
             home.site(),
             match known.is_empty() {
@@ -202,7 +210,7 @@ pub(super) fn kubeconfig_named(context: &Context, name: &str) -> Result<()> {
             }
         ))
     };
-    let mut identities = home.all::<Identity>();
+    let mut identities = home.all::<Identity>().filter(of_peer);
     let identity = identities
         .find(|identity| identity.metadata.name == name)
         .ok_or_else(waits)?;

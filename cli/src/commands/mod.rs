@@ -46,8 +46,14 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
-    let Arguments { global, command } = arguments;
+    let Arguments {
+        mut global,
+        command,
+    } = arguments;
     global.local.check()?;
+    if let Some(namespace) = command.liqo_namespace() {
+        global.local.take(namespace)?;
+    }
     if matches!(command, Command::Run(_)) && global.verbose > 0 {
         return Err(Failure::usage(
             "run logs what --log says: give --log in place of --verbose",
@@ -89,8 +95,10 @@ fn carry_out(context: &Context, command: Command) -> Result<()> {
         Command::Get(Get::Renews(arguments)) => get::renews(context, &arguments),
         Command::Get(Get::Nonce(arguments)) => get::nonce(context, &arguments),
         Command::Get(Get::Kubeconfig {
-            name: Some(name), ..
-        }) => get::kubeconfig_named(context, &name),
+            name: Some(name),
+            remote_cluster_id,
+            ..
+        }) => get::kubeconfig_named(context, &name, remote_cluster_id.as_ref()),
         Command::Get(Get::Kubeconfig {
             remote_cluster_id,
             resourceslice,

@@ -198,3 +198,27 @@ fn a_slice_is_offered_the_storage_classes_of_the_cluster() {
     assert_eq!(status["resources"], resources);
     drop(rome);
 }
+
+/// By liqoctl's names: it knows no other ones where it works on two clusters.
+#[test]
+fn the_namespaces_of_liqo_are_named_as_with_liqoctl() {
+    let folder = Folder::new();
+    let _rome = Cluster::start(&folder, "rome");
+    let milan = Cluster::start(&folder, "milan");
+    milan.has_a_signer();
+    let both = "--kubeconfig rome --remote-kubeconfig milan";
+    for wrong in [
+        "-n nowhere",
+        "--namespace=nowhere",
+        "--remote-namespace nowhere",
+    ] {
+        let run = folder.run(&format!("authenticate {both} {wrong}"));
+        assert_eq!(run.code, 5, "{run:?}");
+        assert!(run.err.contains("nowhere"), "{run:?}");
+    }
+    folder.ok(&format!(
+        "authenticate {both} -n liqo --remote-namespace liqo"
+    ));
+    let same = "--namespace liqo --liqo-namespace liqo";
+    folder.ok(&format!("unauthenticate {both} {same}"));
+}
