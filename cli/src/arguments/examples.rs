@@ -109,7 +109,9 @@ pub(super) const CREATE_RESOURCE_SLICE: &str = "\
 Examples:
   liqo-auth create resourceslice mypool --home ./cl-consumer --remote-home ./cl-provider --cpu 4 --memory 8Gi --pods 30
   liqo-auth create resourceslice mypool --home ./cl-consumer --remote-cluster-id cl-provider \\
-      --cpu 4 --resource nvidia.com/gpu=2 -o yaml";
+      --cpu 4 --resource nvidia.com/gpu=2 -o yaml
+  liqo-auth create resourceslice mypool --context consumer --remote-cluster-id cl-provider \\
+      --wait=false";
 
 pub(super) const CORDON_EXAMPLES: &str = "\
 Examples:

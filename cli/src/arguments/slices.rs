@@ -3,7 +3,7 @@
 use clap::Args;
 use liqo_auth::model::Quantity;
 
-use super::{Format, Remote};
+use super::{Format, Remote, switches::truth};
 
 #[derive(Debug, Args)]
 pub(crate) struct CreateResourceSlice {
@@ -34,9 +34,17 @@ pub(crate) struct CreateResourceSlice {
     /// Create no virtual node for the slice
     #[arg(long)]
     pub(crate) no_virtual_node: bool,
-    /// Wait for the provider's decision, for --timeout at most
-    #[arg(long)]
-    pub(crate) wait: bool,
+    /// Wait for the provider's decision, for --timeout at most; on a cluster by default, unless
+    /// this is false
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = truth
+    )]
+    pub(crate) wait: Option<bool>,
     /// Output the resulting ResourceSlice, instead of creating it
     #[arg(short, long, value_enum, value_name = "FORMAT")]
     pub(crate) output: Option<Format>,

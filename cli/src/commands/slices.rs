@@ -54,15 +54,16 @@ pub(super) fn create(context: &Context, arguments: &CreateResourceSlice) -> Resu
     consumer.settle()?;
     context.printer.info(Side::Only, "ResourceSlice created")?;
     let Some(mut remote) = remote else {
-        if arguments.wait && context.trial().is_none() {
+        // In a home, nobody carries the slice to the provider meanwhile.
+        let is_carried = local.site().folder().is_none();
+        if arguments.wait.unwrap_or(is_carried) && context.trial().is_none() {
             drop(local);
             return await_decision(context, &peer, name);
         }
-        let options = local.site().options();
-        context.printer.message(&format!(
-            "It waits for {peer}. If there is no replicator, send it to {peer}: {} generate resourceslice {name} {options} --remote-cluster-id {peer}",
-            program()
-        ));
+        let send = how_to_send(&local, &peer, name);
+        context
+            .printer
+            .message(&format!("It waits for {peer}. {send}"));
         return Ok(());
     };
     settle(context, &mut local, &mut remote)?;
@@ -86,12 +87,28 @@ fn await_decision(context: &Context, peer: &ClusterId, name: &str) -> Result<()>
     loop {
         let home = context.open(Use::Read)?;
         let slice = of_peer(&home, peer, name).ok_or_else(|| absent(&home, name))?;
-        if slice.status.condition(Condition::Authentication).is_some() || Instant::now() >= end {
+        if slice.status.condition(Condition::Authentication).is_some() {
             return tell(context, &home, name, peer, "on the provider");
+        }
+        if Instant::now() >= end {
+            let send = how_to_send(&home, peer, name);
+            return Err(Failure::waiting(format!(
+                "{peer} has not decided on the slice {name} within --timeout, and the request stays. See: {} status on the provider. {send}",
+                program()
+            )));
         }
         drop(home);
         thread::sleep(PAUSE);
     }
+}
+
+/// What a person does where nobody carries slices to the provider.
+fn how_to_send(home: &Home, peer: &ClusterId, name: &str) -> String {
+    format!(
+        "If there is no replicator, send it to {peer}: {} generate resourceslice {name} {} --remote-cluster-id {peer}",
+        program(),
+        home.site().options()
+    )
 }
 
 /// The pause between two looks for an answer.

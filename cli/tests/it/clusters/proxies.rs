@@ -43,7 +43,7 @@ fn the_replicator_reaches_a_provider_by_the_proxy_of_the_identity() {
         .ok(&format!("authenticate {BOTH} --proxy-url {url}"));
     assert!(clusters.kubeconfig("").contains(&url));
     let replicating = Running::start(&clusters, "rome", "--consumer --replicate");
-    let request = "create resourceslice pool --kubeconfig rome --remote-cluster-id milan --cpu 2 --timeout 2s";
+    let request = "create resourceslice pool --kubeconfig rome --remote-cluster-id milan --cpu 2 --wait=false";
     let run = clusters.0.run(request);
     let replicas = "get resourceslices.authentication.liqo.io -n liqo-tenant-rome -o name";
     clusters.until(&format!("the slice has a replica, after {run:?}"), || {

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod by_peering_user;
+mod decisions;
 mod listeners;
 mod meanwhile;
 mod own_keys;
