@@ -4,6 +4,7 @@ mod answers;
 mod columns;
 mod completions;
 mod glance;
+mod habits;
 mod inspections;
 mod monitoring;
 mod output_formats;
