@@ -252,7 +252,7 @@ fn log_in(
             return Err(Failure::new(
                 Code::Refused,
                 format!(
-                    "the API server of {provider} at {} does not accept the certificate that {provider} has issued. Its client CA may have been replaced since: end the peering on both sides with `unauthenticate`, and authenticate again",
+                    "the API server of {provider} at {} does not accept the certificate that {provider} has issued. Its client CA may have been replaced since: end the peering on both sides with `unauthenticate --final`, so that the next one gets another certificate, and authenticate again",
                     stored.kubeconfig.server
                 ),
             ));

@@ -38,7 +38,8 @@ impl Provider {
 
     /// As [`end`](Self::end). The nonce of the peering does not
     /// [serve again](crate::provider::ProviderConfig::peer_again), also if the peering has
-    /// ended before.
+    /// ended before. Nor does its certificate: the next peering gets another one, which the
+    /// cluster accepts if its client CA was replaced.
     ///
     /// # Errors
     /// As [`end`](Self::end).
@@ -46,6 +47,7 @@ impl Provider {
         self.end_by(view, |record| {
             record.offered = None;
             record.end_for_good();
+            record.forget_certificate();
         })
     }
 

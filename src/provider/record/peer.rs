@@ -229,6 +229,14 @@ impl Record {
         }
     }
 
+    /// The next peering does not get the certificate that is in force. It counts as valid until
+    /// it expires.
+    pub(crate) fn forget_certificate(&mut self) {
+        if let Some(issued) = self.held.issued.take() {
+            self.remember_until(issued.until());
+        }
+    }
+
     /// The nonce that serves again, if there is one.
     pub(crate) fn serves_again(&self, now: Timestamp) -> Option<&Again> {
         let again = self.again.as_ref();

@@ -67,6 +67,32 @@ fn the_same_tenant_peers_again_with_its_nonce() {
     assert_is_kept_out_by_another_key(&mut exchange);
 }
 
+/// The cluster may have another client CA by then, which does not accept the earlier one.
+#[test]
+fn after_an_end_for_good_the_next_peering_has_a_certificate_of_its_own() {
+    for for_good in [false, true] {
+        let mut exchange = peering(Duration::ZERO);
+        let certificate = |exchange: &Exchange| {
+            let given = exchange.stored_tenant().status.auth_params;
+            given.unwrap().signed_crt
+        };
+        let first = certificate(&exchange);
+        if for_good {
+            order(&mut exchange, Provider::end_for_good);
+        } else {
+            order(&mut exchange, Provider::end);
+        }
+        exchange.turns_of_provider();
+        assert_eq!(exchange.provider_phase().name(), "Ended");
+        exchange.at_consumer = store::empty();
+        exchange.now = exchange.now + Duration::from_secs(3600);
+        exchange.invite();
+        exchange.settle();
+        assert_eq!(exchange.provider_phase().name(), "Authenticated");
+        assert_eq!(certificate(&exchange) != first, for_good);
+    }
+}
+
 /// `liqoctl` deletes the Tenant itself, and makes the nonce Secret empty if it is not there.
 #[test]
 fn an_empty_secret_gets_the_nonce_that_serves_again() {
