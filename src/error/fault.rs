@@ -4,13 +4,15 @@ use super::{
     ApiMisuse, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, Precondition,
     family::Facts,
 };
+use crate::crypto::CertificateError;
 
 /// Whose fault an error is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The peer sent something that no honest peer sends.
-    #[error("the peer misbehaved: {0}")]
+    /// The peer sent something that no honest peer sends. A certificate that has expired since
+    /// then is one, too, and its text blames nobody.
+    #[error("{}", text(.0))]
     PeerMisbehaved(#[from] PeerMisbehaved),
     /// The peer may be honest, but this side cannot use its message or object.
     #[error("the peer is incompatible: {0}")]
@@ -27,6 +29,17 @@ pub enum Fault {
     /// The caller used the library incorrectly.
     #[error("misuse of the library: {0}")]
     ApiMisuse(#[from] ApiMisuse),
+}
+
+/// A certificate ends by itself, and a clock may be wrong: neither is the peer's doing.
+fn text(peer: &PeerMisbehaved) -> String {
+    match peer {
+        PeerMisbehaved::Certificate(CertificateError::Expired { .. }) => format!("expired: {peer}"),
+        PeerMisbehaved::Certificate(CertificateError::NotYetValid { .. }) => {
+            format!("not yet: {peer}")
+        }
+        _ => format!("the peer misbehaved: {peer}"),
+    }
 }
 
 impl Fault {

@@ -5,7 +5,10 @@ use super::{
     PolicyRefusal, Precondition, Rule,
     family::{Basis, Facts},
 };
-use crate::crypto::{CsrError, KeyError};
+use crate::{
+    crypto::{CertificateError, CsrError, KeyError},
+    model::Timestamp,
+};
 
 /// The facts of every variant of every family.
 fn variants() -> impl Iterator<Item = &'static [Facts]> {
@@ -112,6 +115,24 @@ fn a_damaged_public_key_is_no_reason_for_new_cluster_keys() {
 
 /// The seal covers this cluster's ID too: with another ID, another record key
 /// would lose every record.
+/// A certificate ends by itself, and a clock may be wrong.
+#[test]
+fn the_times_of_a_certificate_are_not_blamed_on_the_peer() {
+    let (not_before, not_after) = (Timestamp::EPOCH, Timestamp::EPOCH);
+    let now = Timestamp::EPOCH;
+    for (error, beginning) in [
+        (CertificateError::Expired { not_after, now }, "expired: "),
+        (
+            CertificateError::NotYetValid { not_before, now },
+            "not yet: ",
+        ),
+    ] {
+        let text = Error::from(Fault::from(PeerMisbehaved::Certificate(error))).to_string();
+        assert!(text.starts_with(beginning), "{text}");
+        assert!(!text.contains("misbehaved"), "{text}");
+    }
+}
+
 #[test]
 fn a_broken_seal_has_the_cluster_id_checked_before_the_record_key() {
     let advice = error(LocalFault::BrokenSeal).advice();
