@@ -19,7 +19,7 @@ use crate::{
 #[derive(Default)]
 pub(super) struct OwnCa {
     /// The CA that the cluster gives to its pods. None if it was not read.
-    of_pods: Option<String>,
+    pub(super) of_pods: Option<String>,
     /// The URLs that peers have without a CA.
     without_ca: BTreeSet<String>,
 }
@@ -29,19 +29,25 @@ impl Live {
     ///
     /// Without any setting for the CA, it is the cluster's own. A URL that peers have without a
     /// CA stays without one.
-    pub(super) fn published_ca(&self, said: &OnCluster, id: &ObjectRef) -> Result<Option<String>> {
+    pub(super) fn published_ca(
+        &self,
+        said: &OnCluster,
+        id: &ObjectRef,
+        of_pods: Option<&str>,
+    ) -> Result<Option<String>> {
         let found = || self.found.ca.clone();
+        let own = || of_pods.map(str::to_owned).or_else(found);
         match (&said.api_server_ca, said.publicly_trusted) {
             (Some(_), Some(true)) => Err(Failure::usage(format!(
                 "{id}: found apiServerCA and publiclyTrusted, expected one of them"
             ))),
             (Some(ca), _) => Ok(Some(ca.clone())),
             (None, Some(true)) => Ok(None),
-            (None, Some(false)) => Ok(self.own_ca.of_pods.clone().or_else(found)),
+            (None, Some(false)) => Ok(own()),
             (None, None) => Ok(match &said.api_server {
                 None => found(),
                 Some(url) if self.own_ca.without_ca.contains(&url.to_string()) => None,
-                Some(_) => self.own_ca.of_pods.clone().or_else(found),
+                Some(_) => own(),
             }),
         }
     }
@@ -72,9 +78,12 @@ impl Live {
     }
 }
 
+/// The ConfigMap of each namespace with the CA that the cluster mounts into its pods.
+pub(super) const ROOT_CA: &str = "kube-root-ca.crt";
+
 /// The CA that the cluster mounts into its pods.
-fn root_ca(config_map: &DynamicObject) -> Option<String> {
-    let is_it = config_map.metadata.name.as_deref() == Some("kube-root-ca.crt");
+pub(super) fn root_ca(config_map: &DynamicObject) -> Option<String> {
+    let is_it = config_map.metadata.name.as_deref() == Some(ROOT_CA);
     let ca = config_map.data.pointer("/data/ca.crt")?.as_str()?;
     is_it.then(|| ca.to_owned())
 }

@@ -16,6 +16,7 @@ use serde_json::json;
 
 use super::{
     Live, failure,
+    published_ca::{ROOT_CA, root_ca},
     stored_settings::{KEY, NAME, StoredSettings},
 };
 use crate::{
@@ -56,7 +57,7 @@ impl Home {
 
     /// The settings of a cluster, as they are now and after each change. What cannot be read
     /// is an error, and the next change may be read again. A provider's contain the storage
-    /// classes. A folder has no such stream.
+    /// classes, and follow the cluster's own CA. A folder has no such stream.
     pub(crate) fn settings_over_time(
         &self,
         is_provider: bool,
@@ -69,14 +70,18 @@ impl Home {
         let secrets = follow(&live.client, &live.settings.secret_id());
         let secrets = secrets.map(|sent| Change::Secret(sent.map(secret)));
         let classes = live.storage_classes_over_time().map(Change::StorageClasses);
-        let classes = match is_provider {
-            true => classes.boxed_local(),
+        let root_ca_id = ObjectRef::new(Kind::ConfigMap, &place.namespace, ROOT_CA);
+        let root_cas = follow(&live.client, &root_ca_id);
+        let root_cas = root_cas.map(|shown| Change::RootCa(shown.as_ref().and_then(root_ca)));
+        let of_providers = match is_provider {
+            true => stream::select(classes, root_cas).boxed_local(),
             false => stream::pending().boxed_local(),
         };
         let mut stored = StoredSettings::none(&place.namespace);
         let mut storage_classes = live.storage_classes.clone();
+        let mut of_pods = live.own_ca.of_pods.clone();
         let (mut has_config_map, mut has_secret) = (false, false);
-        stream::select(stream::select(config_maps, secrets), classes)
+        stream::select(stream::select(config_maps, secrets), of_providers)
             .filter_map(move |change| {
                 match change {
                     Change::ConfigMap(shown) => {
@@ -84,10 +89,12 @@ impl Home {
                     }
                     Change::Secret(shown) => (stored.secret, has_secret) = (shown, true),
                     Change::StorageClasses(shown) => storage_classes = shown,
+                    // It is made again after a deletion, perhaps with another CA.
+                    Change::RootCa(shown) => of_pods = shown.or(of_pods.take()),
                 }
                 // One of them alone may say less than what is in force.
                 let is_whole = has_config_map && has_secret;
-                let settings = is_whole.then(|| live.settings(&stored));
+                let settings = is_whole.then(|| live.settings_with(&stored, of_pods.as_deref()));
                 ready(settings.map(|settings| {
                     settings.map(|settings| Settings {
                         storage_classes: storage_classes.clone(),
@@ -113,8 +120,14 @@ impl Home {
 impl Live {
     /// The settings that are stored in these objects.
     pub(super) fn settings(&self, stored: &StoredSettings) -> Result<Settings> {
+        self.settings_with(stored, self.own_ca.of_pods.as_deref())
+    }
+
+    /// The settings that are stored in these objects, while the cluster gives this CA to its
+    /// pods.
+    fn settings_with(&self, stored: &StoredSettings, of_pods: Option<&str>) -> Result<Settings> {
         let (said, id) = (stored.all()?, stored.config_map_id());
-        let api_server_ca = self.published_ca(&said, &id)?;
+        let api_server_ca = self.published_ca(&said, &id, of_pods)?;
         let signer = said.signer.unwrap_or(Signer::Kubernetes);
         if signer == Signer::Home {
             return Err(Failure::usage(format!(
@@ -224,6 +237,8 @@ enum Change {
     ConfigMap(Option<DynamicObject>),
     Secret(Option<Object>),
     StorageClasses(Vec<StorageClass>),
+    /// The CA that the cluster gives to its pods.
+    RootCa(Option<String>),
 }
 
 /// A Secret that the API server has sent, as the library reads it.

@@ -173,6 +173,36 @@ fn peers_get_the_clusters_own_ca_unless_the_settings_say_otherwise() {
     assert!(error.contains("expected one of them"), "{error}");
 }
 
+/// A cluster's CA may be replaced while the controllers run.
+#[test]
+fn the_controllers_follow_the_clusters_own_ca() {
+    let folder = Folder::new();
+    let milan = Cluster::start(&folder, "milan");
+    let rome = Cluster::start(&folder, "rome");
+    let root_ca = |ca: &str| {
+        json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": { "name": "kube-root-ca.crt", "namespace": "liqo" },
+            "data": { "ca.crt": ca },
+        })
+    };
+    let (first, next) = (milan.has_a_signer(), rome.has_a_signer());
+    milan.server.put(root_ca(&first));
+    milan.set(&json!({ "apiServer": "https://milan.example:6443" }));
+    let running = Running::start(&folder);
+    folder.ok("authenticate --kubeconfig rome --remote-kubeconfig milan");
+    let peers_have = |ca: &str| {
+        let tenants = milan.named("tenants", "rome");
+        tenants[0].pointer("/status/authParams/ca") == Some(&json!(STANDARD.encode(ca)))
+    };
+    until("rome has the first CA", || peers_have(&first));
+    milan.server.delete(&root_ca(&first));
+    milan.server.put(root_ca(&next));
+    until("rome has the next CA", || peers_have(&next));
+    running.stop();
+}
+
 /// The provider's side of the tool decides on the slice, as Liqo would.
 #[test]
 fn a_slice_is_offered_the_storage_classes_of_the_cluster() {
