@@ -14,6 +14,7 @@ use crate::{
     context::Context,
     failure::{Failure, Result},
     home::{Home, Use},
+    output::program,
     provider_side::ProviderSide,
 };
 
@@ -39,7 +40,9 @@ pub(super) fn run(context: &Context, arguments: &Release) -> Result<()> {
             }
         };
         lines.push(format!(
-            "API server, CA and key of the provider {peer}{keys} are no longer pinned: its next Identity is accepted like its first one.\n"
+            "API server, CA and key of the provider {peer}{keys} are no longer pinned: its next Identity is accepted like its first one. {} authenticate {} --help names the ways to get it.\n",
+            program(),
+            home.site().options()
         ));
     }
     if lines.is_empty() {

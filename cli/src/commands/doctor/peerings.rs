@@ -1,6 +1,6 @@
 //! What keeps a peering from working, from its state.
 
-use liqo_auth::{machine::Remedy, model::Timestamp};
+use liqo_auth::{error::Error, machine::Remedy, model::Timestamp};
 
 use super::Finding;
 use crate::{
@@ -14,9 +14,10 @@ pub(super) fn of(peering: &Peering, options: &str, now: Timestamp) -> Vec<Findin
     let mut findings = Vec::new();
     for refusal in &peering.refused {
         findings.push(match &refusal.refused {
-            Some(refused) => {
-                Finding::new(format!("{peer}: {}", refused.error), refused.error.advice())
-            }
+            Some(refused) => Finding::new(
+                format!("{peer}: {}", refused.error),
+                remedy(peering, &refused.error, options),
+            ),
             None => Finding::new(
                 format!("{peer}: {}", refusal.text),
                 "Mend what the message names: until then, nothing else is known of this peering.",
@@ -43,6 +44,23 @@ pub(super) fn of(peering: &Peering, options: &str, now: Timestamp) -> Vec<Findin
         Some(Finding::new(what, remedy.unwrap_or(&waits.text)))
     }));
     findings
+}
+
+/// The advice of the library, with the commands that follow it.
+fn remedy(peering: &Peering, error: &Error, options: &str) -> String {
+    let (peer, advice, program) = (&peering.peer, error.advice(), program());
+    let again = format!(
+        "{program} authenticate {options} --help names the ways to get {peer}'s next Identity."
+    );
+    match (peering.role, error.code()) {
+        (Role::Provider, "endpoint-changed") => format!(
+            "{advice} The command is {program} release {options} --remote-cluster-id {peer}. After it, {again}"
+        ),
+        (Role::Provider, "commitment-refused" | "certificate-refused") => {
+            format!("{advice} Then {again}")
+        }
+        _ => advice.to_owned(),
+    }
 }
 
 fn expired_certificate(

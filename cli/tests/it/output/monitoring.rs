@@ -348,3 +348,23 @@ fn the_program_says_its_version_and_is_a_plug_in_of_kubectl() {
         );
     }
 }
+
+#[test]
+fn doctor_names_the_commands_after_a_change_of_the_providers_api_server() {
+    let folder = Folder::with_homes();
+    folder.ok("authenticate --home cl-consumer --remote-home cl-provider");
+    folder.ok("set api-server https://172.19.0.4:6443 --home cl-provider");
+    folder.ok("renew --home cl-consumer --remote-home cl-provider");
+    let doctor = folder.run("doctor --home cl-consumer");
+    assert_eq!(doctor.code, 4, "{doctor:?}");
+    let release = "release --home cl-consumer --remote-cluster-id cl-provider";
+    assert!(doctor.out.contains(release), "{doctor:?}");
+    let released = folder.ok(release);
+    assert!(
+        released.contains("authenticate --home cl-consumer"),
+        "{released}"
+    );
+    folder.ok("authenticate --home cl-consumer --remote-home cl-provider");
+    let doctor = folder.run("doctor --home cl-consumer");
+    assert!(!doctor.out.contains("pinned"), "{doctor:?}");
+}
