@@ -113,8 +113,6 @@ fn a_damaged_public_key_is_no_reason_for_new_cluster_keys() {
     assert!(weak.contains("break every peering"), "{weak}");
 }
 
-/// The seal covers this cluster's ID too: with another ID, another record key
-/// would lose every record.
 /// A certificate ends by itself, and a clock may be wrong.
 #[test]
 fn the_times_of_a_certificate_are_not_blamed_on_the_peer() {
@@ -133,6 +131,8 @@ fn the_times_of_a_certificate_are_not_blamed_on_the_peer() {
     }
 }
 
+/// The seal covers this cluster's ID too: with another ID, another record key
+/// would lose every record.
 #[test]
 fn a_broken_seal_has_the_cluster_id_checked_before_the_record_key() {
     let advice = error(LocalFault::BrokenSeal).advice();
