@@ -186,6 +186,57 @@ mod tests {
         assert_eq!(asked.load(Ordering::Relaxed), 1);
     }
 
+    /// A cluster with a Tenant of that name elsewhere, one in the same namespace, a slice, and
+    /// the record of `rome`.
+    fn answered(asked: &str) -> serde_json::Value {
+        let list = |items: serde_json::Value| json!({"metadata": {}, "items": items});
+        let of_liqo = "/apis/authentication.liqo.io/v1beta1";
+        match asked.strip_prefix(of_liqo).unwrap_or(asked) {
+            "/tenants?&fieldSelector=metadata.name%3Drome" => {
+                list(json!([{"metadata": {"name": "rome", "namespace": "elsewhere"}}]))
+            }
+            "/namespaces/liqo-tenant-rome/tenants?" => {
+                list(json!([{"metadata": {"name": "near", "namespace": "liqo-tenant-rome"}}]))
+            }
+            "/resourceslices?&fieldSelector=metadata.name%3Dpool" => {
+                list(json!([{"metadata": {"name": "pool", "namespace": "liqo-tenant-rome"}}]))
+            }
+            "/api/v1/namespaces/liqo-tenant-rome" => {
+                json!({"metadata": {"name": "liqo-tenant-rome"}})
+            }
+            "/api/v1/namespaces/liqo/secrets/liqo-auth-provider-rome" => {
+                json!({"metadata": {"name": "liqo-auth-provider-rome"}, "data": {"record": "e30="}})
+            }
+            other => panic!("{other}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_cluster_is_asked_for_what_a_verdict_needs() {
+        let service = service_fn(|request: Request<Body>| async move {
+            let asked = request.uri().path_and_query().map(|asked| asked.as_str());
+            let answer = answered(asked.unwrap_or_default()).to_string();
+            Ok::<_, BoxError>(Response::new(Body::from(answer.into_bytes())))
+        });
+        let cluster = OnCluster {
+            client: Client::new(service, "default"),
+            records_in: Some("liqo".to_owned()),
+        };
+        let namespace = cluster.namespace("liqo-tenant-rome").await.unwrap();
+        assert_eq!(namespace.unwrap().metadata.name, "liqo-tenant-rome");
+        let mut tenant = Tenant::default();
+        "rome".clone_into(&mut tenant.metadata.name);
+        "liqo-tenant-rome".clone_into(&mut tenant.metadata.namespace);
+        let tenants = cluster.tenants_beside(&tenant).await.unwrap();
+        let names = tenants.iter().map(|tenant| tenant.metadata.name.as_str());
+        assert_eq!(names.collect::<Vec<_>>(), ["rome", "near"]);
+        let slices = cluster.slices_named("pool").await.unwrap();
+        assert_eq!(slices.len(), 1);
+        assert_eq!(slices[0].metadata.name, "pool");
+        let record = cluster.record(&"rome".parse().unwrap()).await.unwrap();
+        assert_eq!(record.unwrap().get("record"), Some(&b"{}"[..]));
+    }
+
     #[test]
     fn an_unreadable_object_keeps_its_name() {
         let pool: Vec<u32> = (0..3000).collect();
