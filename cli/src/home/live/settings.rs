@@ -77,25 +77,21 @@ impl Home {
             true => stream::select(classes, root_cas).boxed_local(),
             false => stream::pending().boxed_local(),
         };
-        let mut stored = StoredSettings::none(&place.namespace);
+        let mut shown = Shown::nothing(&place.namespace);
         let mut storage_classes = live.storage_classes.clone();
         let mut of_pods = live.own_ca.of_pods.clone();
-        let (mut has_config_map, mut has_secret) = (false, false);
         stream::select(stream::select(config_maps, secrets), of_providers)
             .filter_map(move |change| {
                 match change {
-                    Change::ConfigMap(shown) => {
-                        (stored.config_map, has_config_map) = (shown, true);
-                    }
-                    Change::Secret(shown) => (stored.secret, has_secret) = (shown, true),
-                    Change::StorageClasses(shown) => storage_classes = shown,
+                    Change::ConfigMap(config_map) => shown.config_map(config_map),
+                    Change::Secret(secret) => shown.secret(secret),
+                    Change::StorageClasses(classes) => storage_classes = classes,
                     // It is made again after a deletion, perhaps with another CA.
-                    Change::RootCa(shown) => of_pods = shown.or(of_pods.take()),
+                    Change::RootCa(ca) => of_pods = ca.or(of_pods.take()),
                 }
-                // One of them alone may say less than what is in force.
-                let is_whole = has_config_map && has_secret;
-                let settings = is_whole.then(|| live.settings_with(&stored, of_pods.as_deref()));
-                ready(settings.map(|settings| {
+                let stored = shown.whole();
+                ready(stored.map(|stored| {
+                    let settings = live.settings_with(stored, of_pods.as_deref());
                     settings.map(|settings| Settings {
                         storage_classes: storage_classes.clone(),
                         ..settings
@@ -232,6 +228,38 @@ impl Live {
     }
 }
 
+/// The stored settings, as far as the watches have shown them.
+struct Shown {
+    stored: StoredSettings,
+    has_config_map: bool,
+    has_secret: bool,
+}
+
+impl Shown {
+    fn nothing(namespace: &str) -> Self {
+        Self {
+            stored: StoredSettings::none(namespace),
+            has_config_map: false,
+            has_secret: false,
+        }
+    }
+
+    /// Takes the ConfigMap, or that there is none.
+    fn config_map(&mut self, config_map: Option<DynamicObject>) {
+        (self.stored.config_map, self.has_config_map) = (config_map, true);
+    }
+
+    /// Takes the Secret, or that there is none.
+    fn secret(&mut self, secret: Option<Object>) {
+        (self.stored.secret, self.has_secret) = (secret, true);
+    }
+
+    /// The settings, if both are known. One of them alone may say less than what is in force.
+    fn whole(&self) -> Option<&StoredSettings> {
+        (self.has_config_map && self.has_secret).then_some(&self.stored)
+    }
+}
+
 /// What has changed of a cluster's settings.
 enum Change {
     ConfigMap(Option<DynamicObject>),
@@ -255,4 +283,25 @@ fn secret(mut sent: DynamicObject) -> Object {
 fn settings_api(client: &Client, id: &ObjectRef) -> Api<DynamicObject> {
     let config_map: ApiResource = resource(Kind::ConfigMap);
     Api::namespaced_with(client.clone(), &id.namespace, &config_map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_in_force_when_both_objects_are_known() {
+        let mut by_config_map = Shown::nothing("liqo");
+        assert!(by_config_map.whole().is_none());
+        by_config_map.config_map(None);
+        assert!(by_config_map.whole().is_none());
+        by_config_map.secret(None);
+        assert!(by_config_map.whole().is_some());
+
+        let mut by_secret = Shown::nothing("liqo");
+        by_secret.secret(None);
+        assert!(by_secret.whole().is_none());
+        by_secret.config_map(None);
+        assert!(by_secret.whole().is_some());
+    }
 }
