@@ -1,6 +1,7 @@
 //! The watches of a cluster, as one stream of changes.
 
 mod coalesced;
+mod retry;
 
 use std::{future::ready, time::Duration};
 
@@ -19,8 +20,7 @@ use liqo_auth::{
 };
 use tokio::time::sleep;
 
-pub(crate) use self::coalesced::coalesced;
-
+pub(crate) use self::{coalesced::coalesced, retry::Retry};
 use crate::object;
 
 /// A change that a watch reports.
@@ -107,7 +107,7 @@ pub(crate) fn changes<T: Send + 'static>(
 ) -> BoxStream<'static, watcher::Result<Change<T>>> {
     // The objects of the present list that have arrived so far.
     let mut listed = Vec::new();
-    let events = watcher(api, selected).default_backoff();
+    let events = watcher(api, selected).backoff(Retry::default());
     let changes = events.filter_map(move |event| {
         ready(
             event
