@@ -1,7 +1,7 @@
 //! The admission rules for Tenants.
 
 use super::{AdmissionRule, Denial, hold, may_be_cluster_id};
-use crate::model::{AuthzPolicy, Metadata, Namespace, Secret, Tenant, TenantCondition, names};
+use crate::model::{AuthzPolicy, Metadata, Namespace, Tenant, TenantCondition, names};
 
 /// The other objects that the rules for a Tenant read.
 #[derive(Debug, Clone, Copy)]
@@ -28,17 +28,18 @@ pub fn defaulted(tenant: &Tenant) -> Tenant {
     tenant
 }
 
-/// The Tenant of a change that lifts the recorded condition (rule 6): it sets a milder
-/// condition, and nothing else. The Tenant gets the token of the peer's record at the provider,
-/// a Secret in the provider's own namespace. `None` if the change lifts nothing.
+/// By which token a change lifts the recorded condition (rule 6): the key of the token in the
+/// Secret with the provider's record of the peer. A change that sets a milder condition, and
+/// nothing else, lifts it. `None` if the change lifts nothing.
 ///
-/// The caller has to know that a person makes the change, and no user of a peer: a Tenant that
-/// is applied from a file says which condition the file has, and not that somebody lifts one.
-/// Who gets the answer can lift the condition.
+/// The caller adds the token to the Tenant, as [`names::LIFT_CONDITION_ANNOTATION`]. It has to
+/// know that a person makes the change, and no user of a peer: a Tenant that is applied from a
+/// file says which condition the file has, and not that somebody lifts one. Who gets the token
+/// can lift the condition.
 ///
 /// # Examples
 /// ```
-/// use liqo_auth::{admission::tenant, model::{Secret, Tenant, TenantCondition, names}};
+/// use liqo_auth::{admission::tenant, model::{Tenant, TenantCondition, names}};
 ///
 /// let with = |condition| {
 ///     let mut tenant = Tenant::default();
@@ -46,22 +47,11 @@ pub fn defaulted(tenant: &Tenant) -> Tenant {
 ///     tenant
 /// };
 /// let (cordoned, active) = (with(TenantCondition::Cordoned), with(TenantCondition::Active));
-/// let mut record = Secret::default();
-/// record.data.insert(names::LIFT_CONDITION.to_owned(), b"dG9rZW4".to_vec().into());
-///
-/// let lifted = tenant::lifting(&cordoned, &active, &record).ok_or("no lift")?;
-/// let token = lifted.metadata.annotations.get(names::LIFT_CONDITION_ANNOTATION);
-/// assert_eq!(token.map(String::as_str), Some("dG9rZW4"));
-/// assert_eq!(tenant::lifting(&active, &cordoned, &record), None);
-/// # Ok::<(), &str>(())
+/// assert_eq!(tenant::lifted_by(&cordoned, &active), Some(names::LIFT_CONDITION));
+/// assert_eq!(tenant::lifted_by(&active, &cordoned), None);
 /// ```
-pub fn lifting(old: &Tenant, new: &Tenant, record: &Secret) -> Option<Tenant> {
+pub fn lifted_by(old: &Tenant, new: &Tenant) -> Option<&'static str> {
     let (before, after) = (condition(old), condition(new));
-    let field = match after {
-        TenantCondition::Active => names::LIFT_CONDITION,
-        TenantCondition::Cordoned => names::LIFT_CONDITION_TO_CORDONED,
-        TenantCondition::Drained => return None,
-    };
     let mut alike = old.clone();
     alike.spec.tenant_condition = new.spec.tenant_condition;
     let written = &new.metadata.resource_version;
@@ -69,12 +59,11 @@ pub fn lifting(old: &Tenant, new: &Tenant, record: &Secret) -> Option<Tenant> {
     if after >= before || alike != *new {
         return None;
     }
-    let token = str::from_utf8(record.get(field)?).ok()?;
-    let mut lifted = new.clone();
-    let annotation = names::LIFT_CONDITION_ANNOTATION.to_owned();
-    let annotations = &mut lifted.metadata.annotations;
-    annotations.insert(annotation, token.to_owned());
-    Some(lifted)
+    match after {
+        TenantCondition::Active => Some(names::LIFT_CONDITION),
+        TenantCondition::Cordoned => Some(names::LIFT_CONDITION_TO_CORDONED),
+        TenantCondition::Drained => None,
+    }
 }
 
 /// Admits the creation of a Tenant.

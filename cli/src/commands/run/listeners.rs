@@ -27,7 +27,8 @@ pub(super) struct Listeners {
 }
 
 impl Listeners {
-    /// The client is for what the webhook asks. A provider has its records in a namespace.
+    /// The client is for what the webhook asks. A provider's records are in the namespace
+    /// `records_in`.
     pub(super) fn new(
         arguments: &ListenOptions,
         client: Client,

@@ -2,7 +2,10 @@
 //! the record to the Tenant.
 
 use kube::core::admission::Operation;
-use liqo_auth::{admission::tenant, model::Tenant};
+use liqo_auth::{
+    admission::tenant,
+    model::{Tenant, names},
+};
 use serde_json::Value;
 
 use super::{Request, read, room, surroundings::Surroundings, value};
@@ -22,11 +25,19 @@ pub(super) async fn lifted(
     ) else {
         return Ok(None);
     };
-    if old.spec.tenant_condition == new.spec.tenant_condition {
+    let Some(token) = tenant::lifted_by(&old, new) else {
         return Ok(None);
-    }
+    };
     let record = surroundings.record(&peer).await?;
-    Ok(record.and_then(|record| tenant::lifting(&old, new, &record)))
+    let token = record.as_ref().and_then(|record| record.get(token));
+    let Some(token) = token.and_then(|token| str::from_utf8(token).ok()) else {
+        return Ok(None);
+    };
+    let mut lifted = new.clone();
+    let (annotation, token) = (names::LIFT_CONDITION_ANNOTATION, token.to_owned());
+    let annotations = &mut lifted.metadata.annotations;
+    annotations.insert(annotation.to_owned(), token);
+    Ok(Some(lifted))
 }
 
 /// Whether the user is no peer's, and no program of a cluster.

@@ -25,8 +25,7 @@ pub(crate) trait Surroundings: Send + Sync + 'static {
 
     /// The record of a peer, with the tokens that lift its condition: none unless the API server
     /// alone gets the answers.
-    fn record<'s>(&'s self, peer: &'s ClusterId) -> Found<'s, Option<Secret>> {
-        let _ = peer;
+    fn record<'s>(&'s self, _: &'s ClusterId) -> Found<'s, Option<Secret>> {
         async { Ok(None) }.boxed()
     }
 }

@@ -5,7 +5,7 @@ mod lifts;
 mod running;
 
 use futures::FutureExt;
-use liqo_auth::model::{Namespace, Resource, ResourceSlice, Tenant};
+use liqo_auth::model::{ClusterId, Namespace, Resource, ResourceSlice, Secret, Tenant};
 use serde_json::{Value, json};
 
 use self::running::{Running, certificate};
@@ -46,6 +46,10 @@ impl Surroundings for Away {
     }
 
     fn slices_named<'s>(&'s self, _: &'s str) -> Found<'s, Vec<ResourceSlice>> {
+        no_answer()
+    }
+
+    fn record<'s>(&'s self, _: &'s ClusterId) -> Found<'s, Option<Secret>> {
         no_answer()
     }
 }

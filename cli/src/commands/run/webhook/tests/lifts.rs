@@ -1,6 +1,6 @@
 //! A condition that a person lifts.
 
-use liqo_auth::model::{ClusterId, Secret, names};
+use liqo_auth::model::names;
 
 use super::*;
 
@@ -131,6 +131,15 @@ async fn a_file_that_is_applied_lifts_no_condition() {
     assert_eq!(token(&running, managed("Apply")).await, None);
     let edited = token(&running, managed("Update")).await;
     assert_eq!(edited.as_deref(), Some("to-active"));
+}
+
+/// A drain works while the cluster answers nothing else.
+#[tokio::test]
+async fn a_stricter_condition_needs_no_record() {
+    let running = Running::start("webhook-stricter", Away).await;
+    for (before, after) in [("Active", "Cordoned"), ("Cordoned", "Drained")] {
+        assert_eq!(token(&running, change(before, after)).await, None);
+    }
 }
 
 /// Anybody who reaches the webhook can send such a review.
