@@ -10,8 +10,8 @@ use crate::crypto::CertificateError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The peer sent something that no honest peer sends. A certificate that has expired since
-    /// then is one, too, and its text blames nobody.
+    /// The peer sent something that no honest peer sends. A certificate outside its time is in
+    /// this family, too, but its text blames nobody.
     #[error("{}", text(.0))]
     PeerMisbehaved(#[from] PeerMisbehaved),
     /// The peer may be honest, but this side cannot use its message or object.

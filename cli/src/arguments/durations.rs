@@ -13,11 +13,8 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     loop {
         let (number, after) = rest.split_at(prefix(rest, |letter| letter.is_ascii_digit()));
         let (unit, after) = after.split_at(prefix(after, |letter| !letter.is_ascii_digit()));
-        total = part(number, unit)
-            .ok_or_else(|| EXPECTED.to_owned())?
-            .and_then(|part| total.checked_add(part))
-            .filter(|total| *total <= LONGEST)
-            .ok_or("a duration is at most 106751d")?;
+        let sum = total.checked_add(part(number, unit)?);
+        total = sum.filter(|sum| *sum <= LONGEST).ok_or(TOO_LONG)?;
         if after.is_empty() {
             return Ok(total);
         }
@@ -39,27 +36,26 @@ fn prefix(text: &str, of: impl Fn(char) -> bool) -> usize {
     text.find(|letter| !of(letter)).unwrap_or(text.len())
 }
 
-/// One number with its unit. None if it is not one; nothing in it if it is too long.
-fn part(number: &str, unit: &str) -> Option<Option<Duration>> {
-    let seconds = match unit {
-        "ms" => None,
-        "s" => Some(1),
-        "m" => Some(60),
-        "h" => Some(60 * 60),
-        "d" => Some(24 * 60 * 60),
-        _ => return None,
+/// One number with its unit. The number has digits alone.
+fn part(number: &str, unit: &str) -> Result<Duration, &'static str> {
+    let milliseconds = match unit {
+        "ms" => 1,
+        "s" => 1000,
+        "m" => 60 * 1000,
+        "h" => 60 * 60 * 1000,
+        "d" => 24 * 60 * 60 * 1000,
+        _ => return Err(EXPECTED),
     };
     if number.is_empty() {
-        return None;
+        return Err(EXPECTED);
     }
-    let number: Option<u64> = number.parse().ok();
-    Some(number.and_then(|number| match seconds {
-        None => Some(Duration::from_millis(number)),
-        Some(seconds) => number.checked_mul(seconds).map(Duration::from_secs),
-    }))
+    let number: u64 = number.parse().map_err(|_| TOO_LONG)?;
+    let part = number.checked_mul(milliseconds).ok_or(TOO_LONG)?;
+    Ok(Duration::from_millis(part))
 }
 
 const EXPECTED: &str = "expected numbers with the units d, h, m, s or ms, such as 90s, 1h30m or 7d";
+const TOO_LONG: &str = "a duration is at most 106751d";
 
 /// The most nanoseconds that a duration of Go has.
 const LONGEST: Duration = Duration::from_nanos(i64::MAX.unsigned_abs());

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Arg, Args};
 use liqo_auth::model::NamespaceName;
 
+use super::Command;
 use crate::{
     failure::{Failure, Result},
     home::{Connection, Site},
@@ -169,6 +170,17 @@ impl LocalSite {
     /// Liqo's namespace in the cluster, if it is named.
     pub(crate) fn liqo_namespace(&self) -> Option<NamespaceName> {
         self.liqo_namespace.clone()
+    }
+}
+
+impl Command {
+    /// Liqo's namespace by its other name, of a command that has it.
+    pub(crate) const fn liqo_namespace(&self) -> Option<&LiqoNamespace> {
+        match self {
+            Self::Authenticate(arguments) => Some(&arguments.liqo),
+            Self::Unauthenticate(arguments) => Some(&arguments.liqo),
+            _ => None,
+        }
     }
 }
 

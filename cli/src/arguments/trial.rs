@@ -1,18 +1,8 @@
-//! What all commands are asked: whether `--dry-run` tries them, and how they name Liqo's
-//! namespace.
+//! The commands that `--dry-run` tries.
 
-use super::{Command, Legacy, LiqoNamespace};
+use super::{Command, Legacy};
 
 impl Command {
-    /// Liqo's namespace by its other name, of a command that has it.
-    pub(crate) const fn liqo_namespace(&self) -> Option<&LiqoNamespace> {
-        match self {
-            Self::Authenticate(arguments) => Some(&arguments.liqo),
-            Self::Unauthenticate(arguments) => Some(&arguments.liqo),
-            _ => None,
-        }
-    }
-
     /// Whether the command can be tried with --dry-run. The others change nothing, or talk
     /// to other programs.
     pub(crate) const fn can_be_tried(&self) -> bool {

@@ -107,12 +107,10 @@ impl HolderContext<'_> {
 
     /// Whether the Secret has the kubeconfig, and stays where Liqo finds it.
     fn has(&self, wanted: &Secret) -> bool {
-        let labels = wanted.metadata.labels.iter();
         self.kubeconfig.is_some_and(|present| {
+            let mut labels = wanted.metadata.labels.iter();
             present.metadata.deletion_timestamp.is_none()
-                && labels
-                    .clone()
-                    .all(|label| present.metadata.label(label.0) == Some(label.1.as_str()))
+                && labels.all(|(label, value)| present.metadata.label(label) == Some(value))
                 && present.data.len() == wanted.data.len()
                 && wanted.data.iter().all(|(key, value)| {
                     let present = present.get(key);

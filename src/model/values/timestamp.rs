@@ -70,8 +70,8 @@ impl TryFrom<SystemTime> for Timestamp {
         let seconds = match time.duration_since(SystemTime::UNIX_EPOCH) {
             Ok(after) => i128::from(after.as_secs()),
             Err(before) => {
-                -i128::from(before.duration().as_secs())
-                    - i128::from(before.duration().subsec_nanos().min(1))
+                let before = before.duration();
+                -i128::from(before.as_secs()) - i128::from(before.subsec_nanos().min(1))
             }
         };
         Self::from_unix(i64::try_from(seconds).map_err(|_| RANGE)?)
