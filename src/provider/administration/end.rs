@@ -47,7 +47,7 @@ impl Provider {
         self.end_by(view, |record| {
             record.offered = None;
             record.end_for_good();
-            record.forget_certificate();
+            record.end_certificate();
         })
     }
 

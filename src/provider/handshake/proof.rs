@@ -58,6 +58,7 @@ pub(crate) fn record_proof(
         commitment,
         verdict: is_approved.then_some(Verdict::Approved),
         may_serve_again: predecessor.is_none(),
+        ends_certificate: false,
     };
     // This certificate stays valid, also if the peer gets another one.
     let liqos_until = adopted_until(look, tenant);
@@ -65,6 +66,7 @@ pub(crate) fn record_proof(
     records.peer.change_or_make(
         || Record::new(Some(key.clone()), now),
         |record| {
+            record.end_proof(None, now);
             if let Some(chain) = adopted {
                 let leaf = chain.leaf().fingerprint();
                 let issued = IssuedCertificate::new(chain, leaf, &verified.csr, None, now);

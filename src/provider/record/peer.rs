@@ -81,6 +81,9 @@ pub(crate) struct Proof {
     /// Whether nothing has happened in this peering after which its nonce never serves again.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub(crate) may_serve_again: bool,
+    /// Whether the next peering gets a certificate of its own.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub(crate) ends_certificate: bool,
 }
 
 /// A nonce that serves again: for the pinned key, and for a Tenant with another UID.
@@ -206,6 +209,9 @@ impl Record {
         let Some(proof) = self.proof.take() else {
             return;
         };
+        if proof.ends_certificate {
+            self.forget_certificate();
+        }
         let within = within.filter(|_| {
             proof.may_serve_again
                 && proof.verdict == Some(Verdict::Approved)
@@ -229,9 +235,17 @@ impl Record {
         }
     }
 
-    /// The next peering does not get the certificate that is in force. It counts as valid until
-    /// it expires.
-    pub(crate) fn forget_certificate(&mut self) {
+    /// The next peering does not get the certificate that is in force, nor one that this peering
+    /// gets before its Tenant is gone.
+    pub(crate) fn end_certificate(&mut self) {
+        self.forget_certificate();
+        if let Some(proof) = &mut self.proof {
+            proof.ends_certificate = true;
+        }
+    }
+
+    /// Forgets the certificate in force. It counts as valid until it expires.
+    fn forget_certificate(&mut self) {
         if let Some(issued) = self.held.issued.take() {
             self.remember_until(issued.until());
         }

@@ -7,7 +7,8 @@ use liqo_auth::{
     crypto::Nonce,
     error::{Error, Rule},
     machine::{MessageBody, Notice, View},
-    model::{Tenant, Timestamp},
+    model::{Bytes, Tenant, Timestamp},
+    policy::Policy,
     provider::Provider,
 };
 
@@ -67,15 +68,16 @@ fn the_same_tenant_peers_again_with_its_nonce() {
     assert_is_kept_out_by_another_key(&mut exchange);
 }
 
+fn certificate(exchange: &Exchange) -> Bytes {
+    let given = exchange.stored_tenant().status.auth_params;
+    given.unwrap().signed_crt
+}
+
 /// The cluster may have another client CA by then, which does not accept the earlier one.
 #[test]
 fn after_an_end_for_good_the_next_peering_has_a_certificate_of_its_own() {
     for for_good in [false, true] {
         let mut exchange = peering(Duration::ZERO);
-        let certificate = |exchange: &Exchange| {
-            let given = exchange.stored_tenant().status.auth_params;
-            given.unwrap().signed_crt
-        };
         let first = certificate(&exchange);
         if for_good {
             order(&mut exchange, Provider::end_for_good);
@@ -90,6 +92,41 @@ fn after_an_end_for_good_the_next_peering_has_a_certificate_of_its_own() {
         exchange.settle();
         assert_eq!(exchange.provider_phase().name(), "Authenticated");
         assert_eq!(certificate(&exchange) != first, for_good);
+    }
+}
+
+/// A controller may sign again between the record of the end and the deletion of the Tenant.
+#[test]
+fn what_is_signed_while_a_peering_ends_for_good_does_not_serve_the_next_one() {
+    for is_seen_without_tenant in [true, false] {
+        let mut exchange = peering(Duration::ZERO);
+        let end = exchange.provider.end_for_good(&exchange.provider_view());
+        let mut end = end.unwrap();
+        end.effects.truncate(1);
+        exchange.carry_out(true, end);
+        exchange.turns_of_provider();
+        let signed = certificate(&exchange);
+        exchange.now = exchange.now + Duration::from_secs(3600);
+        let tenant = exchange.stored_tenant().id();
+        let invite = if is_seen_without_tenant {
+            exchange.at_provider.remove(&tenant);
+            exchange.turns_of_provider();
+            Provider::invite
+        } else {
+            Provider::replace_nonce
+        };
+        let invited = invite(
+            &exchange.provider,
+            &exchange.provider_view(),
+            exchange.env(),
+        );
+        exchange.carry_out(true, invited.unwrap());
+        exchange.at_provider.remove(&tenant);
+        let nonce = Nonce::parse(&offered(&exchange).unwrap(), &Policy::strict()).unwrap();
+        let tenant = signed_by(&exchange, 1, nonce);
+        write(&mut exchange, tenant);
+        assert_eq!(exchange.provider_phase().name(), "Authenticated");
+        assert_ne!(certificate(&exchange), signed, "{is_seen_without_tenant}");
     }
 }
 
