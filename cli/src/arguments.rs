@@ -51,7 +51,7 @@ pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, 
 pub(crate) use listening::{ListenOptions, WebhookOptions};
 pub(crate) use pages::{command, parser};
 pub(crate) use rotate::{Rotate, RotateKey};
-pub(crate) use running::{Rbac, Run};
+pub(crate) use running::{GuardMode, Rbac, Run};
 pub(crate) use set::Set;
 use sites::{LiqoNamespace, REMOTE_NAMESPACE, also_without_liqo};
 pub(crate) use sites::{LocalSite, RemoteSite};

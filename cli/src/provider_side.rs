@@ -251,6 +251,33 @@ pub(crate) fn provider_with(
     })
 }
 
+/// The provider that judges in front of Liqo's own module, and issues nothing.
+pub(crate) fn guard_with(
+    home: &Home,
+    settings: &Settings,
+    policy: &Policy,
+    principals: Arc<NameRegistry>,
+    adopts: bool,
+) -> Result<Provider> {
+    if settings.require_approval {
+        return Err(Failure::usage(format!(
+            "the guard waits for nobody's approval: Liqo has none. Take requireApproval out of {}",
+            home.settings_place()
+        )));
+    }
+    let endpoint = Endpoint::new(settings.api_server.clone(), None);
+    let builder = builder_at(endpoint, home, settings, policy, principals)?;
+    let builder = builder.configure(|config| {
+        config.kubernetes_signer = false;
+        config.adopt_from_liqo = adopts;
+        // Liqo's nonces do not expire, and serve again after each end.
+        if config.peer_again == Some(Duration::ZERO) {
+            config.peer_again = Some(DAY * 365);
+        }
+    });
+    Ok(builder.build())
+}
+
 fn builder_with(
     home: &Home,
     settings: &Settings,
@@ -258,6 +285,16 @@ fn builder_with(
     principals: Arc<NameRegistry>,
 ) -> Result<ProviderBuilder> {
     let endpoint = endpoint_with(home, settings)?;
+    builder_at(endpoint, home, settings, policy, principals)
+}
+
+fn builder_at(
+    endpoint: Endpoint,
+    home: &Home,
+    settings: &Settings,
+    policy: &Policy,
+    principals: Arc<NameRegistry>,
+) -> Result<ProviderBuilder> {
     let builder = Provider::builder(home.cluster_id().clone(), endpoint, home.record_key()?)
         .key(home.key()?)
         .principals(principals)

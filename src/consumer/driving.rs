@@ -114,6 +114,10 @@ impl Machine for Consumer {
             }
         })
     }
+
+    fn guard(&self, view: &View<'_>, changed: &Object, env: Env) -> Result<Step, Error> {
+        self.judge(view, changed, &env)
+    }
 }
 
 fn of_control_plane(phase: &Phase) -> HolderStatus {

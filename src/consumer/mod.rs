@@ -29,6 +29,7 @@ mod configuration;
 mod course;
 mod credentials;
 mod driving;
+mod guard;
 mod handshake;
 mod key_choice;
 mod keys;

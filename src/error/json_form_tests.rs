@@ -228,6 +228,8 @@ fn refused() -> Vec<Error> {
         in_identity("spec.authParams.awsConfig", PolicyRefusal::AwsNotAccepted),
         in_identity("", PolicyRefusal::PeeringEnded),
         in_slice("", PolicyRefusal::SliceNotRequested),
+        in_slice("", PolicyRefusal::TenantNotOnRecord),
+        in_identity("data.kubeconfig", PolicyRefusal::OtherKubeconfig),
         in_field("", PolicyRefusal::TokenProtocolOff),
         in_field(
             "",

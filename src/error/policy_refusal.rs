@@ -169,6 +169,21 @@ family! {
                      it by the same name through this library, or let the settings for this \
                      provider sign slices made by anyone (signSlicesMadeByAnyone).",
         },
+        /// No Tenant of this peer was verified in front of Liqo.
+        #[error("no Tenant of this peer is on record")]
+        TenantNotOnRecord => {
+            code: "tenant-not-on-record",
+            rule: Broken(Rule::OwnRecords),
+            advice: "Let the peer authenticate again; or, if an administrator trusts the peering \
+                     that Liqo has made before, let the guard adopt it (run --guard --adopt).",
+        },
+        /// The kubeconfig is not what the verified Identity and this cluster's own key give.
+        #[error("the Secret does not have the kubeconfig of a verified Identity")]
+        OtherKubeconfig => {
+            code: "kubeconfig-of-no-identity",
+            rule: Broken(Rule::IdentityContent),
+            advice: "Delete the Secret, and let it be made from the Identity.",
+        },
         /// The token protocol is off.
         #[error("the token protocol is off")]
         TokenProtocolOff => {

@@ -146,4 +146,19 @@ pub trait Machine: Send + Sync {
     /// The error says why the message is refused. The caller has nothing to store
     /// then.
     fn receive(&self, view: &View<'_>, message: Message, env: Env) -> Result<Step, Error>;
+
+    /// Judges a change in front of Liqo's own authentication module: whether Liqo may act on
+    /// this object. `changed` is the object as it will be stored, with its UID, and `view` the
+    /// objects before. A provider judges a Tenant, a replica of a resource slice and a replica
+    /// of a Renew; a consumer judges an Identity, a nonce that is to be signed, and a Secret
+    /// with a kubeconfig. Other objects are let through.
+    ///
+    /// The step writes this side's record and nothing else. The caller applies it before it
+    /// lets the change through: two Tenants that come at once cannot both pin their keys. If
+    /// the step waits for something ([`Wait::awaiting`](super::Wait::awaiting)), the object is
+    /// not judged yet.
+    ///
+    /// # Errors
+    /// The error says why the object is refused.
+    fn guard(&self, view: &View<'_>, changed: &Object, env: Env) -> Result<Step, Error>;
 }

@@ -145,6 +145,13 @@ impl Step {
     pub fn is_settled(&self) -> bool {
         self.effects.is_empty()
     }
+
+    /// The step without what it does to other objects than this record, and to the peer.
+    pub(crate) fn of_record(mut self, record: &ObjectRef) -> Self {
+        self.effects.retain(|effect| effect.id() == *record);
+        self.outbox.clear();
+        self
+    }
 }
 
 impl Wait {

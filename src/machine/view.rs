@@ -98,6 +98,20 @@ impl<'o> View<'o> {
         self
     }
 
+    /// The view after this object was written.
+    pub(crate) fn after<'a>(&self, changed: &'a Object) -> View<'a>
+    where
+        'o: 'a,
+    {
+        let others = self
+            .objects()
+            .filter(|object| object.key() != changed.key());
+        View {
+            vouched_nonces: self.vouched_nonces.clone(),
+            ..View::of(&self.peer, others.chain([changed]))
+        }
+    }
+
     /// Accepts a nonce as this provider's own, although the nonce does not have
     /// this provider's authentication code. An example is a nonce that Liqo made
     /// before this library was installed. The caller asserts that the peer could

@@ -128,6 +128,10 @@ impl Machine for Provider {
             look.receive_tenant(&tenant, plan)
         })
     }
+
+    fn guard(&self, view: &View<'_>, changed: &Object, env: Env) -> Result<Step, Error> {
+        self.judge(view, changed, &env)
+    }
 }
 
 fn of_control_plane(phase: &Phase) -> HolderStatus {

@@ -30,6 +30,7 @@ mod configuration;
 mod course;
 mod credentials;
 mod driving;
+mod guard;
 mod handshake;
 mod lift_token;
 mod look;

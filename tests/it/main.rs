@@ -28,6 +28,8 @@ mod consumer;
 mod crypto;
 mod data;
 mod ending;
+#[cfg(feature = "yaml")]
+mod guard;
 mod handshake;
 mod hostile;
 #[cfg(feature = "yaml")]

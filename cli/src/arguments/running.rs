@@ -20,6 +20,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) offloading: OffloadingOptions,
     #[command(flatten)]
+    pub(crate) guard: GuardOptions,
+    #[command(flatten)]
     pub(crate) listeners: ListenOptions,
     /// What to log: a level, or one for each target, as RUST_LOG has it
     #[arg(long, value_name = "FILTER", default_value = "info", env = "RUST_LOG")]
@@ -36,6 +38,36 @@ pub(crate) struct RightsOptions {
     /// Watch the Secrets of all namespaces at once, for thousands of peers
     #[arg(long, requires = "service_account")]
     pub(crate) watch_all_secrets: bool,
+}
+
+/// The guard in front of Liqo's own authentication module.
+#[derive(Debug, Args)]
+pub(crate) struct GuardOptions {
+    /// Answer the API server's reviews in front of Liqo's own authentication module, and do
+    /// nothing else
+    #[arg(
+        long,
+        value_enum,
+        value_name = "MODE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "enforce",
+        requires = "webhook",
+        conflicts_with_all = ["replicate", "offloading"]
+    )]
+    pub(crate) guard: Option<GuardMode>,
+    /// Take the consumers that Liqo has let in before as they are
+    #[arg(long, requires = "guard")]
+    pub(crate) adopt: bool,
+}
+
+/// What the guard does with what it refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GuardMode {
+    /// The API server refuses it, too
+    Enforce,
+    /// It passes with a warning, and nothing is recorded
+    Audit,
 }
 
 /// The objects that Liqo's offloading needs.
@@ -134,6 +166,8 @@ Examples:
   liqo-auth run --kubeconfig consumer.kubeconfig --consumer --replicate
   liqo-auth run --in-cluster --offloading --default-limits-enforcement Hard
   liqo-auth run --in-cluster --webhook 0.0.0.0:8443 \\
+      --webhook-tls-cert /tls/tls.crt --webhook-tls-key /tls/tls.key
+  liqo-auth run --in-cluster --guard --webhook 0.0.0.0:8443 \\
       --webhook-tls-cert /tls/tls.crt --webhook-tls-key /tls/tls.key
 
 Stop it with SIGTERM or SIGINT. The requests that are under way are finished.";

@@ -1,13 +1,15 @@
 //! `run`: the controllers of a cluster, until a signal stops them.
 
 mod connections;
+mod guard;
 mod listeners;
+mod machines;
 mod metrics;
 mod probes;
 mod settings;
 mod webhook;
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{future::Future, time::Duration};
 
 use futures::FutureExt;
 use liqo_auth_kube::{Cluster, Controller, Handle, ProviderKeys, client_within};
@@ -19,14 +21,12 @@ use tokio::{
 };
 use tracing_subscriber::filter::EnvFilter;
 
-use self::listeners::Listeners;
+use self::{listeners::Listeners, machines::Machines};
 use crate::{
     arguments::Run,
-    consumer_side::consumer_with,
     context::Context,
     failure::{Failure, Result},
     home::{Home, Use, with_user_agent},
-    provider_side::provider_with,
 };
 
 pub(super) fn run(context: &Context, arguments: &Run) -> Result<()> {
@@ -48,14 +48,16 @@ pub(super) fn run(context: &Context, arguments: &Run) -> Result<()> {
     home.on_cluster(|cluster| {
         let (home, cluster) = (&home, cluster.clone());
         let keys = ProviderKeys::of(&cluster);
-        let controller = controller(context, arguments, home, &cluster, &keys);
+        let machines = Machines::new(context, home, arguments, &cluster, keys);
+        let controller = controller(context, arguments, &machines, &cluster);
         async move {
             let (controller, handle) = controller?;
-            let names = cluster.principals();
-            let settings = settings::follow(context, home, names, keys, handle.clone());
+            let settings = settings::follow(machines, handle.clone());
             let is_provider = arguments.sides.has_provider();
             let records_in = is_provider.then(|| home.liqo_namespace_name().to_owned());
+            let guard = arguments.guard.guard;
             let listeners = Listeners::new(&arguments.listeners, home.client()?, records_in)?;
+            let listeners = listeners.guarding(guard);
             serve(controller, handle, settings, listeners).await
         }
     })?
@@ -64,24 +66,22 @@ pub(super) fn run(context: &Context, arguments: &Run) -> Result<()> {
 fn controller(
     context: &Context,
     arguments: &Run,
-    home: &Home,
+    machines: &Machines<'_>,
     cluster: &Cluster,
-    keys: &ProviderKeys,
 ) -> Result<(Controller, Handle)> {
     let mut builder = Controller::builder(cluster)
         .clock(context.clock.running()?)
-        .publish_events()
-        .provider_keys(keys.clone());
+        .publish_events();
+    builder = match arguments.guard.guard {
+        Some(_) => builder.guard(),
+        None => builder.provider_keys(machines.keys().clone()),
+    };
+    let settings = &machines.home().settings;
     if arguments.sides.has_provider() {
-        let (settings, principals) = (&home.settings, cluster.principals());
-        let provider = provider_with(home, settings, &context.policy, principals)?;
-        builder = builder.provider(provider);
+        builder = builder.provider(machines.provider(settings)?);
     }
     if arguments.sides.has_consumer() {
-        let (settings, policy) = (&home.settings, &context.policy);
-        settings.choose_keys(keys);
-        let keys = Arc::new(keys.clone());
-        builder = builder.consumer(consumer_with(home, settings, policy, keys));
+        builder = builder.consumer(machines.consumer(settings));
     }
     if arguments.replicate {
         builder = builder

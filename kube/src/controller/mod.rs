@@ -1,6 +1,7 @@
 mod counts;
 mod events;
 mod failures;
+mod guard;
 mod handle;
 mod offloading;
 mod pace;
@@ -98,6 +99,7 @@ impl Controller {
                 account: None,
                 watches_all_secrets: false,
                 provider_keys: None,
+                guards: false,
             },
         }
     }
@@ -311,6 +313,15 @@ impl ControllerBuilder {
     #[must_use]
     pub fn watch_all_secrets(mut self) -> Self {
         self.choices.watches_all_secrets = true;
+        self
+    }
+
+    /// Judges changes in front of Liqo's own authentication module ([`Handle::guard`]), and
+    /// does nothing else: Liqo carries out the exchanges. The controller writes its records
+    /// alone.
+    #[must_use]
+    pub fn guard(mut self) -> Self {
+        self.choices.guards = true;
         self
     }
 

@@ -49,6 +49,13 @@ impl Shared {
             // The caller may have stopped waiting.
             let _ = order.answer.send(outcome);
         }
+        if self.guards {
+            return Done {
+                peer,
+                again: None,
+                outbox: Some(outbox),
+            };
+        }
         let mut again: Option<Duration> = None;
         let mut reports = Reports::new();
         let mut retry = None;

@@ -56,6 +56,8 @@ pub(super) struct Choices {
     pub(super) account: Option<String>,
     pub(super) watches_all_secrets: bool,
     pub(super) provider_keys: Option<ProviderKeys>,
+    /// Whether only orders are carried out.
+    pub(super) guards: bool,
 }
 
 /// Makes the client of a provider from the configuration of a kubeconfig. It connects to these
@@ -79,6 +81,7 @@ pub(crate) struct Shared {
     pub(super) account: Option<Arc<Account>>,
     pub(super) watches_all_secrets: bool,
     pub(super) provider_keys: Option<ProviderKeys>,
+    pub(super) guards: bool,
     /// The tenant namespaces whose Secrets are not listed yet, with their peers.
     unlisted: Mutex<BTreeMap<String, ClusterId>>,
     mirror: Mutex<Mirror>,
@@ -149,6 +152,7 @@ impl Shared {
             account,
             watches_all_secrets,
             provider_keys,
+            guards,
         } = choices;
         let account = account.map(|name| {
             Arc::new(Account::new(
@@ -175,6 +179,7 @@ impl Shared {
             account,
             watches_all_secrets,
             provider_keys,
+            guards,
             unlisted: Mutex::default(),
             mirror: Mutex::new(mirror),
             orders: Mutex::default(),

@@ -96,6 +96,16 @@ impl HolderContext<'_> {
         Ok(is_stored.then_some(kubeconfig))
     }
 
+    /// Whether the stored Secret has the kubeconfig of this Identity.
+    pub(crate) fn has_kubeconfig(
+        &self,
+        identity: &Identity,
+        accepted: &AcceptedIdentity,
+    ) -> Result<bool, Error> {
+        let kubeconfig = kubeconfig(identity, accepted)?;
+        Ok(self.has(&self.secret(identity, accepted, &kubeconfig)))
+    }
+
     /// The Secret of the kubeconfig, stored or not.
     pub(crate) fn kubeconfig_id(&self) -> ObjectRef {
         let metadata = self.identity.map(|identity| &identity.metadata);

@@ -26,7 +26,7 @@ pub(super) use holder_context::{CertificateSecret, CredentialState, HolderContex
 pub use issued::Issued;
 pub(super) use kubernetes::{delete_denied, delete_unanswered};
 pub use renew_objects::RenewalChannel;
-pub(super) use renew_objects::answer_renews;
+pub(super) use renew_objects::{answer_renews, check_renew};
 pub use renewal::Renewal;
 pub(super) use revocation::{await_revocations, forget_key};
 pub use signer::{AuthoritySigner, CsrSigner, SigningRequest};

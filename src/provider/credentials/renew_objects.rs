@@ -91,6 +91,24 @@ fn holder_of(renew: &Renew) -> Holder {
     }
 }
 
+/// Checks a Renew whose request Liqo may sign.
+pub(crate) fn check_renew(
+    renew: &Renew,
+    look: &Look<'_>,
+    verified: &VerifiedTenant,
+) -> Result<(), Error> {
+    let holder = holder_of(renew);
+    check(renew, &holder, look, verified)?;
+    let pem = renew.spec.csr.as_slice();
+    if pem.is_empty() {
+        return Ok(());
+    }
+    let (subject, pinned) = (holder.subject(look.peer()), &verified.public_key);
+    let csr = Csr::verify(pem, &subject, pinned, look.policy());
+    csr.map(drop)
+        .map_err(|error| Error::found_in(renew, "spec.csr", PeerMisbehaved::Csr(error)))
+}
+
 /// Repeats the checks of the first request: the names, the pinned key, and the
 /// subject and the key of the request.
 fn check(

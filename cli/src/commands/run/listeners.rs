@@ -9,11 +9,12 @@ use liqo_auth_kube::Handle;
 
 use super::{
     connections::{Certificate, CertificateFiles, Connections, Listener, listen},
+    guard,
     metrics::{self, Token},
     probes, webhook,
 };
 use crate::{
-    arguments::{ListenOptions, WebhookOptions},
+    arguments::{GuardMode, ListenOptions, WebhookOptions},
     failure::Result,
 };
 
@@ -24,6 +25,7 @@ pub(super) struct Listeners {
     webhook: Option<(SocketAddr, Certificate)>,
     client: Client,
     records_in: Option<String>,
+    guard: Option<GuardMode>,
 }
 
 impl Listeners {
@@ -42,7 +44,13 @@ impl Listeners {
             webhook: of_webhook(&arguments.webhook)?,
             client,
             records_in,
+            guard: None,
         })
+    }
+
+    /// The webhook judges what Liqo may act on, and does not take the place of Liqo's.
+    pub(super) fn guarding(self, guard: Option<GuardMode>) -> Self {
+        Self { guard, ..self }
     }
 
     /// Listens at all of the addresses.
@@ -51,14 +59,21 @@ impl Listeners {
         let (router, connections) = (probes::router(handle.clone()), probes::connections());
         listeners.push(open("the probes", self.probes, router, connections, None).await?);
         if let Some((address, token)) = self.metrics {
-            let (router, connections) = (metrics::router(handle, token), metrics::connections());
+            let (router, connections) = (
+                metrics::router(handle.clone(), token),
+                metrics::connections(),
+            );
             listeners.push(open("the metrics", address, router, connections, None).await?);
         }
         if let Some((address, certificate)) = self.webhook {
-            let router = webhook::router(webhook::OnCluster {
+            let cluster = webhook::OnCluster {
                 client: self.client,
                 records_in: self.records_in.filter(|_| certificate.verifies_clients()),
-            });
+            };
+            let router = match self.guard {
+                Some(mode) => guard::router(cluster, handle, mode),
+                None => webhook::router(cluster),
+            };
             let (connections, certificate) = (webhook::connections(), Some(certificate));
             listeners.push(open("the webhook", address, router, connections, certificate).await?);
         }

@@ -1,34 +1,27 @@
 //! Follows the settings in the cluster's ConfigMap and Secret while the controllers run: each
 //! change counts at once, and declared peers are invited.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
 use futures::{FutureExt, StreamExt, future::FusedFuture};
 use liqo_auth::{
     machine::{Env, Step, View},
     model::ClusterId,
-    provider::{NameRegistry, Phase, Provider},
+    provider::{Phase, Provider},
 };
-use liqo_auth_kube::{Handle, ProviderKeys};
+use liqo_auth_kube::Handle;
 use tokio::time::sleep;
 
+use super::machines::Machines;
 use crate::{
-    consumer_side::consumer_with,
-    context::Context,
     failure::{Failure, Result},
-    home::{Home, Settings},
-    provider_side::provider_with,
+    home::Settings,
 };
 
 /// Takes over the settings for as long as it is polled. Settings that cannot be used are
 /// logged, and those before them stay in force.
-pub(super) async fn follow(
-    context: &Context,
-    home: &Home,
-    principals: Arc<NameRegistry>,
-    keys: ProviderKeys,
-    handle: Handle,
-) {
+pub(super) async fn follow(machines: Machines<'_>, handle: Handle) {
+    let home = machines.home();
     let mut states = home.settings_over_time(handle.has_provider());
     let mut in_force = home.settings.clone();
     // Settings count while an API server is slow to answer an invitation.
@@ -39,7 +32,7 @@ pub(super) async fn follow(
                 let Some(state) = state else { return };
                 let taken = state.and_then(|settings| {
                     if settings != in_force {
-                        take(context, home, &principals, &keys, &handle, &settings)?;
+                        take(&machines, &handle, &settings)?;
                         tracing::info!("the settings have changed, and are in force");
                         in_force = settings;
                     }
@@ -49,7 +42,8 @@ pub(super) async fn follow(
                     tracing::error!(%failure, "the settings cannot be used: those before stay in force");
                     continue;
                 }
-                let declared = in_force.peers.iter().filter(|(_, peer)| peer.invite);
+                let declared = in_force.peers.iter();
+                let declared = declared.filter(|(_, peer)| machines.invites() && peer.invite);
                 let declared = declared.map(|(peer, _)| peer.clone()).collect();
                 inviting = invite_all(&handle, declared).boxed_local().fuse();
             }
@@ -69,23 +63,14 @@ async fn invite_all(handle: &Handle, mut peers: BTreeSet<ClusterId>) {
     }
 }
 
-fn take(
-    context: &Context,
-    home: &Home,
-    principals: &Arc<NameRegistry>,
-    keys: &ProviderKeys,
-    handle: &Handle,
-    settings: &Settings,
-) -> Result<()> {
+fn take(machines: &Machines<'_>, handle: &Handle, settings: &Settings) -> Result<()> {
     let failed = |error: liqo_auth_kube::Error| Failure::at_odds(error.to_string());
     if handle.has_provider() {
-        let provider = provider_with(home, settings, &context.policy, principals.clone())?;
+        let provider = machines.provider(settings)?;
         handle.set_provider(provider).map_err(failed)?;
     }
     if handle.has_consumer() {
-        settings.choose_keys(keys);
-        let keys = Arc::new(keys.clone());
-        let consumer = consumer_with(home, settings, &context.policy, keys);
+        let consumer = machines.consumer(settings);
         handle.set_consumer(consumer).map_err(failed)?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 //! the paths and the messages of Liqo's own webhook.
 
 mod lift;
-mod room;
+pub(super) mod room;
 mod surroundings;
 #[cfg(test)]
 mod tests;
@@ -29,14 +29,14 @@ use liqo_auth::{
 };
 use serde_json::Value;
 
-pub(super) use self::surroundings::OnCluster;
-use self::{
-    room::{Room, within},
-    surroundings::Surroundings,
+use self::room::{Room, within};
+pub(super) use self::{
+    lift::is_of_a_person,
+    surroundings::{OnCluster, Surroundings},
 };
 use super::connections::Connections;
 
-type Request = AdmissionRequest<DynamicObject>;
+pub(super) type Request = AdmissionRequest<DynamicObject>;
 
 /// The answers to an API server with these objects.
 pub(super) fn router(surroundings: impl Surroundings) -> Router {
@@ -148,7 +148,7 @@ async fn validate_slice(
 
 /// Reads a review, and writes what `judge` answers. Without an answer, the API server
 /// refuses the change, since the webhook fails closed.
-async fn answer(
+pub(super) async fn answer(
     body: &[u8],
     judge: impl AsyncFnOnce(&Request) -> anyhow::Result<AdmissionResponse>,
 ) -> Response {
@@ -225,7 +225,7 @@ fn changed<K: Resource + Clone>(request: &Request) -> anyhow::Result<Change<K>> 
 
 /// The object without the fields that an API server adds. They have many values, and say
 /// nothing to the library.
-fn value(object: &Option<DynamicObject>) -> anyhow::Result<Value> {
+pub(super) fn value(object: &Option<DynamicObject>) -> anyhow::Result<Value> {
     let mut object = object.clone();
     if let Some(object) = &mut object {
         object.metadata.managed_fields = None;

@@ -41,7 +41,7 @@ pub(super) async fn lifted(
 }
 
 /// Whether the user is no peer's, and no program of a cluster.
-fn is_of_a_person(request: &Request) -> bool {
+pub(crate) fn is_of_a_person(request: &Request) -> bool {
     let mut groups = request.user_info.groups.iter().flatten();
     let is_program = groups.any(|group| PROGRAMS.contains(&group.as_str()));
     !is_program && room::peer(&request.user_info).is_none()

@@ -22,7 +22,7 @@ use crate::{
 
 /// Has a review judged if there is room for it. Otherwise the change is denied: without an
 /// answer, a configuration that ignores failures would let it through.
-pub(super) async fn within(
+pub(crate) async fn within(
     State(room): State<Arc<Room>>,
     request: Request,
     next: Next,
@@ -63,7 +63,7 @@ fn no_room(uid: String) -> Response {
     written(denied)
 }
 
-pub(super) struct Room {
+pub(crate) struct Room {
     of_peers: Arc<Semaphore>,
     of_others: Arc<Semaphore>,
     /// Of the peers' room.

@@ -1,0 +1,132 @@
+//! The guard in front of Liqo's own authentication module: it answers the API server's reviews
+//! of every object that this module acts on. Who may write which object, the policies of
+//! `deploy/` say.
+
+mod judge;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use axum::{
+    Router, body::Bytes, extract::State, middleware::from_fn_with_state, response::Response,
+    routing::post,
+};
+use kube::core::admission::{AdmissionResponse, Operation};
+use liqo_auth::model::{AuthzPolicy, ClusterId, Namespace, Object, Resource, Tenant, names};
+use serde_json::Value;
+
+use self::judge::{Judge, Verdict};
+use super::webhook::{
+    Request, Surroundings, answer, is_of_a_person,
+    room::{Room, within},
+    value,
+};
+use crate::arguments::GuardMode;
+
+struct Guard {
+    surroundings: Box<dyn Surroundings>,
+    judge: Box<dyn Judge>,
+    mode: GuardMode,
+}
+
+/// The answers to an API server with these objects.
+pub(super) fn router(
+    surroundings: impl Surroundings,
+    judge: impl Judge,
+    mode: GuardMode,
+) -> Router {
+    let guard = Arc::new(Guard {
+        surroundings: Box::new(surroundings),
+        judge: Box::new(judge),
+        mode,
+    });
+    Router::new()
+        .route("/guard", post(review))
+        .route_layer(from_fn_with_state(Arc::new(Room::default()), within))
+        .with_state(guard)
+}
+
+async fn review(State(guard): State<Arc<Guard>>, body: Bytes) -> Response {
+    answer(&body, async |request: &Request| {
+        let allowed = AdmissionResponse::from(request);
+        let Some(reason) = guard.refusal(request).await? else {
+            return Ok(allowed);
+        };
+        Ok(match guard.mode {
+            GuardMode::Enforce => refused(allowed, reason),
+            GuardMode::Audit => warned(allowed, request, reason),
+        })
+    })
+    .await
+}
+
+fn refused(allowed: AdmissionResponse, reason: String) -> AdmissionResponse {
+    let mut denied = allowed.deny(reason);
+    denied.result.code = 403;
+    denied
+}
+
+fn warned(mut allowed: AdmissionResponse, request: &Request, reason: String) -> AdmissionResponse {
+    let (object, user) = (&request.name, &request.user_info.username);
+    tracing::warn!(
+        kind = request.kind.kind,
+        object,
+        user,
+        reason,
+        "would be refused"
+    );
+    allowed.warnings = Some(vec![format!("liqo-auth would refuse this: {reason}")]);
+    allowed
+}
+
+impl Guard {
+    /// Why Liqo must not act on the changed object. `None` if it may.
+    async fn refusal(&self, request: &Request) -> anyhow::Result<Option<String>> {
+        let (new, old) = (value(&request.object)?, value(&request.old_object)?);
+        let is_written = matches!(request.operation, Operation::Create | Operation::Update);
+        if !is_written || says_the_same(&old, &new) {
+            return Ok(None);
+        }
+        let object = Object::from_value(new);
+        if object.metadata().deletion_timestamp.is_some() || is_waived(request, &object) {
+            return Ok(None);
+        }
+        let namespace = &object.metadata().namespace;
+        let namespace = self.surroundings.namespace(namespace).await?;
+        let Some(peer) = namespace.as_ref().and_then(peer_of) else {
+            return Ok(Some(ELSEWHERE.to_owned()));
+        };
+        let records = self.mode == GuardMode::Enforce && !request.dry_run;
+        Ok(match self.judge.judge(&peer, &object, records).await? {
+            Verdict::Passed => None,
+            Verdict::Refused(error) => Some(format!("{error}. {}", error.advice())),
+            Verdict::Awaited => Some(AWAITED.to_owned()),
+        })
+    }
+}
+
+/// Whether a change leaves everything as it is that Liqo goes by.
+fn says_the_same(old: &Value, new: &Value) -> bool {
+    let fields = ["/spec", "/data", "/type", "/metadata/labels"];
+    let is_same = |field: &&str| old.pointer(field) == new.pointer(field);
+    old.is_object() && fields.iter().all(is_same)
+}
+
+/// Whether a person lets a consumer in without a handshake.
+fn is_waived(request: &Request, object: &Object) -> bool {
+    let policy = Tenant::from_object(object).and_then(|tenant| tenant.spec.authz_policy);
+    policy == Some(AuthzPolicy::TolerateNoHandshake) && is_of_a_person(request)
+}
+
+/// The peer whose tenant namespace this is.
+fn peer_of(namespace: &Namespace) -> Option<ClusterId> {
+    let labels = &namespace.metadata.labels;
+    let is_tenants = labels.get(names::TENANT_NAMESPACE_LABEL)? == names::TRUE;
+    let peer = labels.get(names::REMOTE_CLUSTER_ID_LABEL)?;
+    is_tenants.then(|| peer.parse().ok()).flatten()
+}
+
+const ELSEWHERE: &str = "the object is in no tenant namespace, where nobody answers for it. Write \
+                         it to the tenant namespace of its peer";
+const AWAITED: &str = "the object cannot be judged yet. Try again in a few seconds";

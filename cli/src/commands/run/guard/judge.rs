@@ -1,0 +1,48 @@
+//! Who judges: the machines of the running controllers.
+
+use anyhow::Context;
+use futures::{FutureExt, future::BoxFuture};
+use liqo_auth::{
+    error::Error,
+    model::{ClusterId, Object},
+};
+use liqo_auth_kube::Handle;
+
+/// What becomes of a changed object.
+pub(crate) enum Verdict {
+    Passed,
+    Refused(Error),
+    /// The verdict needs something that is not known yet.
+    Awaited,
+}
+
+/// Judges a peer's objects.
+pub(crate) trait Judge: Send + Sync + 'static {
+    /// Judges an object of this peer as it will be stored. What follows from it is recorded
+    /// before, unless `records` is false.
+    fn judge<'s>(
+        &'s self,
+        peer: &'s ClusterId,
+        object: &'s Object,
+        records: bool,
+    ) -> BoxFuture<'s, anyhow::Result<Verdict>>;
+}
+
+impl Judge for Handle {
+    fn judge<'s>(
+        &'s self,
+        peer: &'s ClusterId,
+        object: &'s Object,
+        records: bool,
+    ) -> BoxFuture<'s, anyhow::Result<Verdict>> {
+        async move {
+            match self.guard(peer, object, !records).await {
+                Ok(true) => Ok(Verdict::Passed),
+                Ok(false) => Ok(Verdict::Awaited),
+                Err(liqo_auth_kube::Error::Library(error)) => Ok(Verdict::Refused(error)),
+                Err(error) => Err(error).context("the judgement"),
+            }
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,71 @@
+//! Judging changes in front of Liqo's own authentication module.
+
+use std::time::Duration;
+
+use liqo_auth::{
+    machine::{Env, Machine, Step, View},
+    model::{ClusterId, Object},
+};
+use tokio::time::sleep;
+
+use super::{Handle, shared::Call};
+use crate::Error;
+
+impl Handle {
+    /// Judges a change of a peer's object, by each side
+    /// ([`Machine::guard`](liqo_auth::Machine::guard)). `changed` is the object as the API
+    /// server will store it. Returns whether it was judged: false if something is awaited that
+    /// the judgement needs. In a dry run, nothing is recorded.
+    ///
+    /// What a watch has not shown yet may be the reason of a refusal. So an object that is
+    /// refused is judged once more, shortly after.
+    ///
+    /// # Errors
+    /// [`Error::Library`] with the reason why the object is refused; otherwise as
+    /// [`order`](Self::order).
+    pub async fn guard(
+        &self,
+        peer: &ClusterId,
+        changed: &Object,
+        is_dry_run: bool,
+    ) -> Result<bool, Error> {
+        match self.judge(peer, changed, is_dry_run).await {
+            Err(Error::Library(_)) => {
+                sleep(SHORTLY).await;
+                self.judge(peer, changed, is_dry_run).await
+            }
+            verdict => verdict,
+        }
+    }
+
+    async fn judge(
+        &self,
+        peer: &ClusterId,
+        changed: &Object,
+        is_dry_run: bool,
+    ) -> Result<bool, Error> {
+        let sides = self.0.sides();
+        let provider = sides.provider.map(|side| call(side, changed, is_dry_run));
+        let consumer = sides.consumer.map(|side| call(side, changed, is_dry_run));
+        let mut is_judged = true;
+        for judge in provider.into_iter().chain(consumer) {
+            let step = self.0.order(peer, judge).await?;
+            is_judged &= step.wait.awaiting.is_empty();
+        }
+        Ok(is_judged)
+    }
+}
+
+fn call(side: impl Machine + 'static, changed: &Object, is_dry_run: bool) -> Call {
+    let changed = changed.clone();
+    std::sync::Arc::new(move |view: &View<'_>, env: Env| -> Result<Step, _> {
+        let mut step = side.guard(view, &changed, env)?;
+        if is_dry_run {
+            step.effects.clear();
+            step.events.clear();
+        }
+        Ok(step)
+    })
+}
+
+const SHORTLY: Duration = Duration::from_millis(300);

@@ -1,0 +1,210 @@
+//! The provider in front of Liqo's own authentication module, which acts on what is let
+//! through here, and on nothing else.
+
+use super::{
+    Provider,
+    credentials::check_renew,
+    handshake::{Proven, record_proof},
+    look::Look,
+    observed::Observed,
+    records::Plan,
+    rights::tolerates,
+    slice::{SlicePhase, SliceTerms, Slices},
+};
+use crate::{
+    crypto::Nonce,
+    error::{Error, PolicyRefusal, Precondition, shortened},
+    machine::{Awaited, Env, Step, View, replication},
+    model::{AuthzPolicy, Kind, Object, Renew, Resource, Tenant, names},
+    verify::VerifiedTenant,
+};
+
+impl Provider {
+    pub(super) fn judge(
+        &self,
+        view: &View<'_>,
+        changed: &Object,
+        env: &Env,
+    ) -> Result<Step, Error> {
+        if !is_judged(changed) {
+            return Ok(Step::default());
+        }
+        if let Some(unreadable) = changed.as_unreadable() {
+            return Err(unreadable.error());
+        }
+        self.0.check_peer(view.peer())?;
+        // Liqo obeys the Tenant's condition. What it signs after a lift is judged now.
+        let stored = view.readable::<Tenant>().cloned();
+        let tenants: Vec<Object> = stored.map(without_condition).collect();
+        let changed = match Tenant::from_object(changed) {
+            Some(tenant) => without_condition(tenant.clone()),
+            None => changed.clone(),
+        };
+        let mut view = tenants.iter().fold(view.clone(), |view, it| view.after(it));
+        view = view.after(&changed);
+        let mut observed = self.observe(&view)?;
+        observed.check_readable()?;
+        check_place(&observed, &changed)?;
+        if changed.key().0 == Kind::Tenant {
+            view = self.vouched(view, &observed);
+            self.end_earlier(&mut observed, env);
+        }
+        let look = self.look_at(&view, &observed, env.now);
+        let mut plan = look.plan();
+        look.judge(&changed, &mut plan)?;
+        Ok(plan.finish().of_record(&self.0.record_id(view.peer())))
+    }
+
+    /// Liqo has made the nonce: the caller lets nobody else write it.
+    fn vouched<'o>(&self, view: View<'o>, observed: &Observed<'_>) -> View<'o> {
+        let found = observed.nonce.filter(|nonce| {
+            // Others may write a Secret that Liqo does not find.
+            nonce.metadata.label(names::NONCE_LABEL) == Some(names::TRUE)
+        });
+        let text = found.and_then(|nonce| nonce.get(names::NONCE));
+        let nonce = text.and_then(|text| Nonce::parse(text, self.0.policy(view.peer())).ok());
+        match nonce {
+            Some(nonce) => view.vouch_for_nonce(&nonce),
+            None => view,
+        }
+    }
+
+    /// Ends the proof of an earlier Tenant, which is gone if another one takes its place.
+    fn end_earlier(&self, observed: &mut Observed<'_>, env: &Env) {
+        let uid = observed.tenant.map(|tenant| &tenant.metadata.uid);
+        let Some((_, opened)) = &mut observed.record else {
+            return;
+        };
+        let proof = opened.record.proof.as_ref();
+        if proof.is_some_and(|proof| Some(&proof.tenant_uid) != uid) {
+            let within = self.0.settings.peer_again;
+            opened.record.end_proof(within, env.now);
+        }
+    }
+}
+
+impl Look<'_> {
+    fn judge(&self, changed: &Object, plan: &mut Plan<'_>) -> Result<(), Error> {
+        let missing = || Error::new(Precondition::NoTenant, Some(changed.id()), "");
+        let tenant = self.observed.tenant.ok_or_else(missing)?;
+        let is_tolerated = tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake);
+        match changed.key().0 {
+            Kind::ResourceSlice if is_tolerated => return self.judge_slice(changed, None, plan),
+            Kind::Tenant if !self.configuration.handshake_required(self.peer(), tenant) => {
+                return self.judge_tolerated(tenant, plan);
+            }
+            _ => {}
+        }
+        let Some(verified) = self.proven(tenant, changed, plan)? else {
+            plan.await_for(Awaited::Names);
+            return Ok(());
+        };
+        match Renew::from_object(changed) {
+            Some(renew) => check_renew(renew, self, &verified),
+            None if changed.key().0 == Kind::ResourceSlice => {
+                self.judge_slice(changed, Some(&verified), plan)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The Tenant with its proof, which is recorded if it is new. `None` while the look-up of
+    /// names has not answered.
+    fn proven(
+        &self,
+        tenant: &Tenant,
+        changed: &Object,
+        plan: &mut Plan<'_>,
+    ) -> Result<Option<VerifiedTenant>, Error> {
+        let usable = self.check_provable(tenant);
+        let usable = usable.map_err(|error| self.unless_adopted(error, changed))?;
+        let verified = self.verify_claim(tenant)?;
+        let proven = self.prove(tenant, &tenant.metadata.uid, &verified, usable);
+        match proven.map_err(|error| self.unless_adopted(error, changed))? {
+            Proven::Recorded(_) => Ok(Some(verified)),
+            Proven::AwaitsNames => Ok(None),
+            Proven::By(nonce) => {
+                record_proof(self, tenant, &verified, &nonce, None, plan)?;
+                Ok(Some(verified))
+            }
+        }
+    }
+
+    /// What a stored Tenant lacks is said of its peer's other objects in other words: nobody
+    /// has done anything wrong.
+    fn unless_adopted(&self, error: Error, changed: &Object) -> Error {
+        match changed.key().0 {
+            Kind::Tenant => error,
+            _ => Error::new(PolicyRefusal::TenantNotOnRecord, Some(changed.id()), ""),
+        }
+    }
+
+    fn judge_tolerated(&self, tenant: &Tenant, plan: &mut Plan<'_>) -> Result<(), Error> {
+        if !tolerates(self, tenant)? {
+            plan.await_for(Awaited::Names);
+        }
+        Ok(())
+    }
+
+    fn judge_slice(
+        &self,
+        changed: &Object,
+        verified: Option<&VerifiedTenant>,
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        let tenant = self.observed.tenant;
+        let terms = SliceTerms {
+            key: verified.map(|verified| verified.public_key.clone()),
+            tenant_uid: tenant.map_or_else(String::new, |it| it.metadata.uid.clone()),
+            address: self.address(None),
+        };
+        let slices = Slices::of(*self, Some(&terms)).into_status();
+        let slice = slices.into_iter().find(|it| it.slice == changed.id());
+        match slice.map(|slice| slice.phase) {
+            Some(SlicePhase::Refused(error)) => Err(error),
+            Some(SlicePhase::AwaitsNames) => {
+                plan.await_for(Awaited::Names);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether Liqo's provider acts on the object. What is being deleted gets nothing any more.
+fn is_judged(changed: &Object) -> bool {
+    let metadata = changed.metadata();
+    metadata.deletion_timestamp.is_none()
+        && match changed.key().0 {
+            Kind::Tenant => true,
+            Kind::ResourceSlice | Kind::Renew => replication::is_replica(metadata),
+            _ => false,
+        }
+}
+
+fn without_condition(mut tenant: Tenant) -> Object {
+    tenant.spec.tenant_condition = None;
+    tenant.into()
+}
+
+/// Liqo looks for its objects in every namespace. A peer has one.
+fn check_place(observed: &Observed<'_>, changed: &Object) -> Result<(), Error> {
+    let found = &changed.metadata().namespace;
+    let is_there = observed
+        .namespace
+        .is_some_and(|it| it.metadata.name == *found);
+    let is_known = changed.key().0 != Kind::Tenant
+        || observed.tenant.is_some_and(|it| it.id() == changed.id());
+    if is_there && is_known {
+        return Ok(());
+    }
+    let refusal = PolicyRefusal::UnexpectedNamespace {
+        expected: observed.namespace_name(),
+        found: shortened(found),
+    };
+    Err(Error::new(
+        refusal,
+        Some(changed.id()),
+        "metadata.namespace",
+    ))
+}

@@ -1,0 +1,192 @@
+use liqo_auth::{
+    consumer::Consumer,
+    machine::Awaited,
+    model::{Identity, ResourceSlice, Secret},
+};
+
+use super::*;
+
+const IDENTITY: &str = "controlplane-cl-provider";
+const OF_SLICE: &str = "resourceslice-mypool";
+
+type Guard = Guarded<Consumer>;
+
+/// A guard with the nonce that Liqo has signed.
+fn guard_of(exchange: &Exchange) -> Guard {
+    let mut guard = Guarded::new(Setup::new().consumer(), "cl-provider", exchange.now);
+    assert!(guard.write(signed_nonce(exchange)).is_settled());
+    guard
+}
+
+fn signed_nonce(exchange: &Exchange) -> Secret {
+    stored(
+        &exchange.at_consumer,
+        AT_CONSUMER,
+        names::SIGNED_NONCE_SECRET,
+    )
+}
+
+fn identity(exchange: &Exchange, name: &str) -> Identity {
+    let mut identity: Identity = stored(&exchange.at_consumer, AT_CONSUMER, name);
+    identity.status = Default::default();
+    identity
+}
+
+fn kubeconfig(exchange: &Exchange, identity: &str) -> Secret {
+    let name = names::kubeconfig_secret(identity);
+    stored(&exchange.at_consumer, AT_CONSUMER, &name)
+}
+
+#[test]
+fn an_identity_is_let_through_once_its_provider_is_pinned() {
+    let exchange = made();
+    let mut guard = guard_of(&exchange);
+    assert_eq!(guard.write(identity(&exchange, IDENTITY)).effects.len(), 1);
+    assert!(guard.write(identity(&exchange, IDENTITY)).is_settled());
+    assert!(guard.write(kubeconfig(&exchange, IDENTITY)).is_settled());
+    let mut moved = identity(&exchange, IDENTITY);
+    moved.spec.auth_params.api_server = "https://198.51.100.7:6443".into();
+    let field = "spec.authParams.apiServer".to_owned();
+    assert_eq!(guard.refused(moved), ("endpoint-changed", field));
+}
+
+#[test]
+fn an_identity_that_liqo_had_before_says_where_the_provider_is() {
+    let exchange = made();
+    let mut guard = guard_of(&exchange);
+    guard.objects.insert(identity(&exchange, IDENTITY).into());
+    let mut moved = identity(&exchange, IDENTITY);
+    moved.spec.auth_params.api_server = "https://198.51.100.7:6443".into();
+    assert_eq!(guard.refused(moved.clone()).0, "endpoint-changed");
+    // What cannot be used says nothing.
+    let mut broken = identity(&exchange, IDENTITY);
+    broken.spec.auth_params.signed_crt = Default::default();
+    guard.objects.insert(broken.into());
+    guard.write(identity(&exchange, IDENTITY));
+}
+
+#[test]
+fn the_identity_of_a_slice_is_at_the_pinned_provider() {
+    let exchange = made();
+    let mut guard = guard_of(&exchange);
+    let slice: ResourceSlice = stored(&exchange.at_consumer, AT_CONSUMER, "mypool");
+    let of_slice = identity(&exchange, OF_SLICE);
+    assert_eq!(guard.refused(of_slice.clone()).0, "slice-not-requested");
+    guard.write(slice);
+    assert_eq!(guard.refused(of_slice.clone()).0, "not-authenticated");
+    // Liqo had this Identity before there was a guard.
+    guard.objects.insert(identity(&exchange, IDENTITY).into());
+    assert!(guard.judge(&of_slice.clone().into()).is_ok());
+    guard.write(identity(&exchange, IDENTITY));
+    guard.write(of_slice.clone());
+    guard.write(kubeconfig(&exchange, OF_SLICE));
+    let mut moved = of_slice.clone();
+    moved.spec.auth_params.api_server = "https://198.51.100.7:6443".into();
+    assert_eq!(guard.refused(moved).0, "endpoint-changed");
+    let mut other = of_slice;
+    other.spec.auth_params.signed_crt = identity(&exchange, IDENTITY).spec.auth_params.signed_crt;
+    assert_eq!(guard.refused(other).0, "certificate-refused");
+}
+
+#[test]
+fn an_identity_has_the_name_and_the_place_of_its_provider() {
+    let exchange = made();
+    let guard = guard_of(&exchange);
+    let mut renamed = identity(&exchange, IDENTITY);
+    renamed.metadata.name = "controlplane-cl-other".into();
+    assert_eq!(guard.refused(renamed).0, "name-mismatch");
+    let mut elsewhere = identity(&exchange, IDENTITY);
+    elsewhere.metadata.namespace = "default".into();
+    assert_eq!(guard.refused(elsewhere).0, "namespace-unexpected");
+    let unreadable = serde_json::json!({
+        "apiVersion": "authentication.liqo.io/v1beta1",
+        "kind": "Identity",
+        "metadata": {"name": IDENTITY, "namespace": AT_CONSUMER},
+        "spec": {"clusterID": 7},
+    });
+    guard.judge(&Object::from_value(unreadable)).unwrap_err();
+}
+
+#[test]
+fn a_kubeconfig_is_the_one_that_its_identity_gives() {
+    let exchange = made();
+    let mut guard = guard_of(&exchange);
+    let refused = ("kubeconfig-of-no-identity", "data.kubeconfig".to_owned());
+    assert_eq!(guard.refused(kubeconfig(&exchange, IDENTITY)), refused);
+    guard.write(identity(&exchange, IDENTITY));
+    let mut other = kubeconfig(&exchange, IDENTITY);
+    let text = exchange.kubeconfig().replace("https://", "https://user@");
+    other
+        .data
+        .insert(names::KUBECONFIG.into(), text.into_bytes().into());
+    assert_eq!(guard.refused(other), refused);
+    // Liqo finds it by its label, whatever its name is.
+    let mut renamed = kubeconfig(&exchange, IDENTITY);
+    renamed.metadata.name = "another".into();
+    assert_eq!(guard.refused(renamed), refused);
+    let mut unlabelled = kubeconfig(&exchange, IDENTITY);
+    unlabelled.metadata.name = "another".into();
+    unlabelled
+        .metadata
+        .labels
+        .remove(names::IDENTITY_TYPE_LABEL);
+    assert!(guard.write(unlabelled).is_settled());
+}
+
+#[test]
+fn a_nonce_to_be_signed_is_a_nonce() {
+    let exchange = made();
+    let mut guard = guard_of(&exchange);
+    let signed = signed_nonce(&exchange);
+    guard.write(signed.clone());
+    let mut empty = signed.clone();
+    empty.data.clear();
+    guard.write(empty);
+    let mut other = signed;
+    let token = b"eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhZG1pbiJ9".to_vec();
+    other.data.insert(names::NONCE.into(), token.into());
+    assert_eq!(guard.refused(other).1, "data.nonce");
+}
+
+#[test]
+fn what_is_being_deleted_is_let_through() {
+    let exchange = made();
+    let mut guard = guard_of(&exchange);
+    let mut identity = identity(&exchange, IDENTITY);
+    identity.spec.auth_params.signed_crt = Default::default();
+    assert!(guard.judge(&identity.clone().into()).is_err());
+    identity.metadata.deletion_timestamp = Some(Timestamp::EPOCH);
+    assert!(guard.write(identity).is_settled());
+}
+
+#[test]
+fn nothing_is_judged_before_the_own_key_is_known() {
+    let exchange = made();
+    let mut guard = guard_of(&exchange);
+    guard.machine = Consumer::new(
+        liqo_auth::consumer::ConsumerConfig::new(id("cl-consumer")),
+        std::sync::Arc::new(NoKey),
+    );
+    for object in [
+        Object::from(identity(&exchange, IDENTITY)),
+        kubeconfig(&exchange, IDENTITY).into(),
+    ] {
+        let step = guard.judge(&object).unwrap();
+        assert_eq!(step.wait.awaiting, [Awaited::OwnKey]);
+        assert!(step.is_settled());
+    }
+}
+
+struct NoKey;
+
+impl liqo_auth::crypto::KeyStore for NoKey {
+    fn find(
+        &self,
+        _: &liqo_auth::model::ClusterId,
+    ) -> Result<
+        liqo_auth::crypto::Answer<std::sync::Arc<dyn liqo_auth::crypto::SigningKey>>,
+        liqo_auth::crypto::BoxError,
+    > {
+        Ok(liqo_auth::crypto::Answer::Pending)
+    }
+}

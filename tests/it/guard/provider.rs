@@ -1,0 +1,268 @@
+use liqo_auth::{
+    model::{
+        AuthzPolicy, IdentityType, Metadata, Renew, ResourceSlice, Secret, Tenant, TenantCondition,
+    },
+    provider::Provider,
+};
+
+use super::*;
+use crate::clusters::{
+    exchange::{ed25519, nonce_secret},
+    notary::{Notary, YEAR},
+};
+
+type Guard = Guarded<Provider>;
+
+/// A guard with the nonce that Liqo has made, and the Tenant of the exchange.
+fn guard_of(exchange: &Exchange) -> (Guard, Tenant) {
+    guard_with(exchange, |config| {
+        config.peer_again = Some(YEAR);
+    })
+}
+
+fn guard_with(
+    exchange: &Exchange,
+    configure: impl Fn(&mut liqo_auth::provider::ProviderConfig),
+) -> (Guard, Tenant) {
+    let provider = Notary::new(YEAR).provider(|builder| builder.configure(configure));
+    let mut guard = Guarded::new(provider, "cl-consumer", exchange.now);
+    guard.objects.insert(liqos_nonce(exchange));
+    (guard, claimed(exchange.tenant()))
+}
+
+fn liqos_nonce(exchange: &Exchange) -> Object {
+    let mut secret = nonce_secret(AT_PROVIDER, exchange.nonce().as_str().as_bytes());
+    let labels = &mut secret.metadata_mut().labels;
+    labels.insert(names::NONCE_LABEL.into(), names::TRUE.into());
+    secret
+}
+
+/// The Tenant as an API server shows it to a webhook.
+fn claimed(mut tenant: Tenant) -> Tenant {
+    tenant.metadata.namespace = AT_PROVIDER.into();
+    tenant.metadata.uid = "first".into();
+    tenant
+}
+
+/// The Tenant that another key makes for the same nonce.
+fn by_another_key(exchange: &Exchange) -> Tenant {
+    let mut other = Setup {
+        consumer_key: ed25519(9),
+        ..Setup::new()
+    }
+    .exchange();
+    other.now = exchange.now;
+    other.hand_over(exchange.nonce()).unwrap();
+    claimed(other.tenant())
+}
+
+fn slice(exchange: &Exchange) -> ResourceSlice {
+    stored(&exchange.at_provider, AT_PROVIDER, "mypool")
+}
+
+fn renew(exchange: &Exchange) -> Renew {
+    let mut renew: Renew = stored(
+        &exchange.at_provider,
+        AT_PROVIDER,
+        "controlplane-cl-provider",
+    );
+    renew.spec.csr = exchange.tenant().spec.csr;
+    renew
+}
+
+#[test]
+fn a_tenant_is_let_through_once_its_key_and_nonce_are_on_record() {
+    let exchange = made();
+    let (mut guard, tenant) = guard_of(&exchange);
+    assert_eq!(guard.write(tenant.clone()).effects.len(), 1);
+    assert!(
+        guard
+            .objects
+            .object(&secret("liqo", "liqo-auth-provider-cl-consumer"))
+            .is_some()
+    );
+    // Liqo adds its finalizer and what it knows.
+    let mut served = tenant.clone();
+    served.metadata.finalizers = vec![names::TENANT_FINALIZER.into()];
+    assert!(guard.write(served).is_settled());
+    // Nobody else gets in, not even with the same nonce.
+    let mut other = by_another_key(&exchange);
+    assert_eq!(guard.refused(other.clone()).0, "key-changed");
+    other.metadata.uid = "second".into();
+    assert_eq!(guard.refused(other).0, "key-changed");
+}
+
+#[test]
+fn two_tenants_at_once_pin_one_key() {
+    let exchange = made();
+    let (mut guard, tenant) = guard_of(&exchange);
+    let other = guard.judge(&by_another_key(&exchange).into()).unwrap();
+    guard.write(tenant);
+    assert_eq!(other.effects.len(), 1);
+    guard.objects.apply(&other.effects[0]).unwrap_err();
+}
+
+#[test]
+fn what_no_honest_consumer_sends_is_refused() {
+    let exchange = made();
+    let (guard, tenant) = guard_of(&exchange);
+    let changed = |change: &dyn Fn(&mut Tenant)| {
+        let mut tenant = tenant.clone();
+        change(&mut tenant);
+        guard.refused(tenant)
+    };
+    let at = |code, field: &str| (code, field.to_owned());
+    assert_eq!(
+        changed(&|it| it.metadata.namespace = "liqo-tenant-other".into()),
+        at("namespace-unexpected", "metadata.namespace")
+    );
+    assert_eq!(
+        changed(&|it| it.spec.signature = by_another_key(&exchange).spec.signature),
+        at("nonce-signature-wrong", "spec.signature")
+    );
+    assert_eq!(
+        changed(&|it| it.spec.csr = slice(&exchange).spec.csr),
+        at("csr-refused", "spec.csr")
+    );
+    assert_eq!(
+        changed(&|it| it.spec.cluster_id = "cl-other".into()),
+        at("name-mismatch", "spec.clusterID")
+    );
+    assert_eq!(
+        changed(&|it| it.spec.authz_policy = Some(AuthzPolicy::TolerateNoHandshake)),
+        at("self-declared-policy", "spec.authzPolicy")
+    );
+    // A condition hides nothing from the guard: Liqo may lift it later.
+    assert_eq!(
+        changed(&|it| {
+            it.spec.tenant_condition = Some(TenantCondition::Drained);
+            it.spec.csr = slice(&exchange).spec.csr;
+        }),
+        at("csr-refused", "spec.csr")
+    );
+    let unreadable = serde_json::json!({
+        "apiVersion": "authentication.liqo.io/v1beta1",
+        "kind": "Tenant",
+        "metadata": {"name": "cl-consumer", "namespace": AT_PROVIDER},
+        "spec": {"clusterID": 7},
+    });
+    guard.judge(&Object::from_value(unreadable)).unwrap_err();
+}
+
+#[test]
+fn a_nonce_counts_where_liqo_finds_it() {
+    let exchange = made();
+    let (mut guard, tenant) = guard_of(&exchange);
+    let nonce = nonce_secret(AT_PROVIDER, exchange.nonce().as_str().as_bytes());
+    guard.objects.insert(nonce);
+    assert_eq!(guard.refused(tenant.clone()).0, "nonce-used");
+    guard
+        .objects
+        .remove(&secret(AT_PROVIDER, names::NONCE_SECRET));
+    assert_eq!(guard.refused(tenant).0, "nonce-missing");
+}
+
+#[test]
+fn a_nonce_serves_again_after_an_end_for_the_same_key() {
+    let exchange = made();
+    let (mut guard, tenant) = guard_of(&exchange);
+    guard.write(tenant.clone());
+    let mut again = tenant.clone();
+    again.metadata.uid = "second".into();
+    let (forgetful, _) = guard_with(&exchange, |_| {});
+    let objects = guard.objects.clone();
+    guard.objects.remove(&tenant.id());
+    assert_eq!(guard.write(again.clone()).effects.len(), 1);
+    // Unless the guard was told that it does not.
+    let mut forgetful = Guarded {
+        objects,
+        ..forgetful
+    };
+    forgetful.objects.remove(&tenant.id());
+    assert_eq!(forgetful.refused(again).0, "nonce-used");
+}
+
+#[test]
+fn slices_and_renewals_carry_the_key_of_the_tenant() {
+    let exchange = made();
+    let (mut guard, tenant) = guard_of(&exchange);
+    assert_eq!(guard.refused(slice(&exchange)).0, "tenant-missing");
+    guard.objects.insert(tenant.clone().into());
+    // Liqo let this Tenant in before there was a guard.
+    assert_eq!(guard.refused(slice(&exchange)).0, "tenant-not-on-record");
+    assert_eq!(guard.refused(renew(&exchange)).0, "tenant-not-on-record");
+    guard.write(tenant);
+    assert!(guard.write(slice(&exchange)).is_settled());
+    assert!(guard.write(renew(&exchange)).is_settled());
+
+    let mut other = slice(&exchange);
+    other.spec.csr = exchange.tenant().spec.csr;
+    assert_eq!(guard.refused(other).0, "csr-refused");
+    let mut other = slice(&exchange);
+    other.metadata.namespace = "liqo-tenant-other".into();
+    assert_eq!(guard.refused(other).0, "namespace-unexpected");
+    let mut other = slice(&exchange);
+    other.spec.consumer_cluster_id = Some("cl-other".into());
+    assert_eq!(guard.refused(other).0, "name-mismatch");
+
+    let mut other = renew(&exchange);
+    other.spec.csr = slice(&exchange).spec.csr;
+    assert_eq!(guard.refused(other).0, "csr-refused");
+    let mut of_slice = renew(&exchange);
+    of_slice.metadata.name = "resourceslice-mypool".into();
+    of_slice.spec.identity_type = IdentityType::ResourceSlice;
+    assert_eq!(guard.refused(of_slice).0, "name-mismatch");
+    let mut empty = renew(&exchange);
+    empty.spec.csr = Default::default();
+    assert!(guard.write(empty).is_settled());
+}
+
+#[test]
+fn what_liqo_does_not_act_on_is_let_through() {
+    let exchange = made();
+    let (mut guard, mut tenant) = guard_of(&exchange);
+    // What this cluster asks of the peer is no replica.
+    let mut own = slice(&exchange);
+    own.metadata.labels.remove(names::REPLICATED_LABEL);
+    assert!(guard.write(own).is_settled());
+    let mut own = renew(&exchange);
+    own.metadata.labels.remove(names::REPLICATED_LABEL);
+    assert!(guard.write(own).is_settled());
+    let secret = Secret {
+        metadata: Metadata::default(),
+        ..Secret::default()
+    };
+    assert!(guard.write(secret).is_settled());
+    tenant.spec.signature = Default::default();
+    assert!(guard.judge(&tenant.clone().into()).is_err());
+    tenant.metadata.deletion_timestamp = Some(Timestamp::EPOCH);
+    assert!(guard.write(tenant).is_settled());
+}
+
+#[test]
+fn the_settings_name_who_needs_no_handshake() {
+    let exchange = made();
+    let (mut guard, mut tenant) = guard_with(&exchange, |config| {
+        let peer = config.peers.entry(id("cl-consumer")).or_default();
+        peer.tolerate_no_handshake = true;
+    });
+    tenant.spec.authz_policy = Some(AuthzPolicy::TolerateNoHandshake);
+    tenant.spec.signature = Default::default();
+    assert!(guard.write(tenant).is_settled());
+    assert!(guard.write(slice(&exchange)).is_settled());
+    // Its Tenant vouches for no key.
+    assert_eq!(guard.refused(renew(&exchange)).0, "tenant-not-on-record");
+}
+
+#[test]
+fn a_running_peering_is_adopted_if_the_guard_may() {
+    let exchange = made();
+    let (mut guard, _) = guard_with(&exchange, |config| config.adopt_from_liqo = true);
+    for object in exchange.at_provider.iter() {
+        if object.metadata().namespace != names::LIQO_NAMESPACE {
+            guard.objects.insert(object.clone());
+        }
+    }
+    assert_eq!(guard.write(slice(&exchange)).effects.len(), 1);
+    assert!(guard.write(renew(&exchange)).is_settled());
+}
