@@ -16,31 +16,24 @@ use kube::core::admission::{AdmissionResponse, Operation};
 use liqo_auth::model::{AuthzPolicy, ClusterId, Namespace, Object, Resource, Tenant, names};
 use serde_json::Value;
 
+pub(super) use self::judge::Machines;
 use self::judge::{Judge, Verdict};
 use super::webhook::{
-    Request, Surroundings, answer, is_of_a_person,
+    Request, answer, is_of_a_person,
     room::{Room, within},
     value,
 };
 use crate::arguments::GuardMode;
 
 struct Guard {
-    surroundings: Box<dyn Surroundings>,
     judge: Box<dyn Judge>,
     mode: GuardMode,
 }
 
-/// The answers to an API server with these objects.
-pub(super) fn router(
-    surroundings: impl Surroundings,
-    judge: impl Judge,
-    mode: GuardMode,
-) -> Router {
-    let guard = Arc::new(Guard {
-        surroundings: Box::new(surroundings),
-        judge: Box::new(judge),
-        mode,
-    });
+/// The answers to an API server.
+pub(super) fn router(judge: impl Judge, mode: GuardMode) -> Router {
+    let judge = Box::new(judge);
+    let guard = Arc::new(Guard { judge, mode });
     Router::new()
         .route("/guard", post(review))
         .route_layer(from_fn_with_state(Arc::new(Room::default()), within))
@@ -93,7 +86,7 @@ impl Guard {
             return Ok(None);
         }
         let namespace = &object.metadata().namespace;
-        let namespace = self.surroundings.namespace(namespace).await?;
+        let namespace = self.judge.namespace(namespace).await?;
         let Some(peer) = namespace.as_ref().and_then(peer_of) else {
             return Ok(Some(ELSEWHERE.to_owned()));
         };

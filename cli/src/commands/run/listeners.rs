@@ -71,7 +71,7 @@ impl Listeners {
                 records_in: self.records_in.filter(|_| certificate.verifies_clients()),
             };
             let router = match self.guard {
-                Some(mode) => guard::router(cluster, handle, mode),
+                Some(mode) => guard::router(guard::Machines { handle, cluster }, mode),
                 None => webhook::router(cluster),
             };
             let (connections, certificate) = (webhook::connections(), Some(certificate));

@@ -4,9 +4,11 @@ use anyhow::Context;
 use futures::{FutureExt, future::BoxFuture};
 use liqo_auth::{
     error::Error,
-    model::{ClusterId, Object},
+    model::{ClusterId, Namespace, Object},
 };
 use liqo_auth_kube::Handle;
+
+use super::super::webhook::{OnCluster, Surroundings};
 
 /// What becomes of a changed object.
 pub(crate) enum Verdict {
@@ -16,8 +18,10 @@ pub(crate) enum Verdict {
     Awaited,
 }
 
-/// Judges a peer's objects.
+/// Judges peers' objects.
 pub(crate) trait Judge: Send + Sync + 'static {
+    fn namespace<'s>(&'s self, name: &'s str) -> BoxFuture<'s, anyhow::Result<Option<Namespace>>>;
+
     /// Judges an object of this peer as it will be stored. What follows from it is recorded
     /// before, unless `records` is false.
     fn judge<'s>(
@@ -28,7 +32,17 @@ pub(crate) trait Judge: Send + Sync + 'static {
     ) -> BoxFuture<'s, anyhow::Result<Verdict>>;
 }
 
-impl Judge for Handle {
+/// The machines of a controller, and its cluster.
+pub(crate) struct Machines {
+    pub(crate) handle: Handle,
+    pub(crate) cluster: OnCluster,
+}
+
+impl Judge for Machines {
+    fn namespace<'s>(&'s self, name: &'s str) -> BoxFuture<'s, anyhow::Result<Option<Namespace>>> {
+        self.cluster.namespace(name)
+    }
+
     fn judge<'s>(
         &'s self,
         peer: &'s ClusterId,
@@ -36,7 +50,7 @@ impl Judge for Handle {
         records: bool,
     ) -> BoxFuture<'s, anyhow::Result<Verdict>> {
         async move {
-            match self.guard(peer, object, !records).await {
+            match self.handle.guard(peer, object, !records).await {
                 Ok(true) => Ok(Verdict::Passed),
                 Ok(false) => Ok(Verdict::Awaited),
                 Err(liqo_auth_kube::Error::Library(error)) => Ok(Verdict::Refused(error)),
