@@ -69,12 +69,13 @@ fn controller(
     machines: &Machines<'_>,
     cluster: &Cluster,
 ) -> Result<(Controller, Handle)> {
-    let mut builder = Controller::builder(cluster)
-        .clock(context.clock.running()?)
-        .publish_events();
+    let mut builder = Controller::builder(cluster).clock(context.clock.running()?);
     builder = match arguments.guard.guard {
+        // Who is refused gets the reason from the API server.
         Some(_) => builder.guard(),
-        None => builder.provider_keys(machines.keys().clone()),
+        None => builder
+            .publish_events()
+            .provider_keys(machines.keys().clone()),
     };
     let settings = &machines.home().settings;
     if arguments.sides.has_provider() {

@@ -65,7 +65,7 @@ impl Account {
         };
         let id = binding.id();
         if let Applied::Written(_) = apply(&self.client, &Effect::Create(binding.into())).await? {
-            tracing::info!(binding = %id, "the account may read and write Secrets there");
+            tracing::info!(binding = %id, "the account may use the Secrets there");
         }
         self.until_in_force(namespace).await?;
         self.bound().insert(namespace.to_owned());
