@@ -43,24 +43,48 @@ pub(super) fn router(judge: impl Judge, mode: GuardMode) -> Router {
 async fn review(State(guard): State<Arc<Guard>>, body: Bytes) -> Response {
     answer(&body, async |request: &Request| {
         let allowed = AdmissionResponse::from(request);
-        let Some(reason) = guard.refusal(request).await? else {
+        let Some(refusal) = guard.refusal(request).await? else {
             return Ok(allowed);
         };
         Ok(match guard.mode {
-            GuardMode::Enforce => refused(allowed, reason),
-            GuardMode::Audit => warned(allowed, request, reason),
+            GuardMode::Enforce => refused(allowed, refusal),
+            GuardMode::Audit => warned(allowed, request, &refusal.reason),
         })
     })
     .await
 }
 
-fn refused(allowed: AdmissionResponse, reason: String) -> AdmissionResponse {
-    let mut denied = allowed.deny(reason);
-    denied.result.code = 403;
+/// Why Liqo must not act on an object, and the status code of the answer.
+struct Refusal {
+    reason: String,
+    code: u16,
+}
+
+impl Refusal {
+    /// Liqo's replicator does not try again until the object changes.
+    fn forbidden(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            code: 403,
+        }
+    }
+
+    /// Who has written the object tries again soon.
+    fn unavailable(reason: impl Into<String>) -> Self {
+        Self {
+            code: 503,
+            ..Self::forbidden(reason)
+        }
+    }
+}
+
+fn refused(allowed: AdmissionResponse, refusal: Refusal) -> AdmissionResponse {
+    let mut denied = allowed.deny(refusal.reason);
+    denied.result.code = refusal.code;
     denied
 }
 
-fn warned(mut allowed: AdmissionResponse, request: &Request, reason: String) -> AdmissionResponse {
+fn warned(mut allowed: AdmissionResponse, request: &Request, reason: &str) -> AdmissionResponse {
     let (object, user) = (&request.name, &request.user_info.username);
     tracing::warn!(
         kind = request.kind.kind,
@@ -75,7 +99,7 @@ fn warned(mut allowed: AdmissionResponse, request: &Request, reason: String) -> 
 
 impl Guard {
     /// Why Liqo must not act on the changed object. `None` if it may.
-    async fn refusal(&self, request: &Request) -> anyhow::Result<Option<String>> {
+    async fn refusal(&self, request: &Request) -> anyhow::Result<Option<Refusal>> {
         let (new, old) = (value(&request.object)?, value(&request.old_object)?);
         let is_written = matches!(request.operation, Operation::Create | Operation::Update);
         if !is_written || says_the_same(&old, &new) {
@@ -88,13 +112,15 @@ impl Guard {
         let namespace = &object.metadata().namespace;
         let namespace = self.judge.namespace(namespace).await?;
         let Some(peer) = namespace.as_ref().and_then(peer_of) else {
-            return Ok(Some(ELSEWHERE.to_owned()));
+            return Ok(Some(Refusal::forbidden(ELSEWHERE)));
         };
         let records = self.mode == GuardMode::Enforce && !request.dry_run;
         Ok(match self.judge.judge(&peer, &object, records).await? {
             Verdict::Passed => None,
-            Verdict::Refused(error) => Some(format!("{error}. {}", error.advice())),
-            Verdict::Awaited => Some(AWAITED.to_owned()),
+            Verdict::Refused(error) => {
+                Some(Refusal::forbidden(format!("{error}. {}", error.advice())))
+            }
+            Verdict::Awaited => Some(Refusal::unavailable(AWAITED)),
         })
     }
 }

@@ -126,6 +126,7 @@ async fn the_verdict_is_the_answer() {
         (&answer["allowed"], &answer["status"]["message"]),
         (&json!(false), &json!(AWAITED))
     );
+    assert_eq!(answer["status"]["code"], 503);
 }
 
 #[tokio::test]
