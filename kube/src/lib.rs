@@ -54,6 +54,7 @@ mod clock;
 mod cluster;
 mod controller;
 mod error;
+mod foreign_clusters;
 mod identity;
 mod live;
 mod object;

@@ -80,7 +80,9 @@ family! {
             code: "slices-remain",
             rule: NoRule(NOTHING_BROKEN),
             advice: "Delete the resource slices at the consumer, or drain the peer at the \
-                     provider, and wait until the slices are gone.",
+                     provider, and wait until the slices are gone; if the provider is gone for good, \
+                     the annotation liqo.io/foreign-cluster-permanently-unreachable=true of its \
+                     ForeignCluster says so, and no slice waits for it.",
         },
         /// The objects of an ended peering are still being removed.
         #[error("the peering is still being ended")]

@@ -73,7 +73,7 @@ const INSTEAD: &[(&[&str], &str)] = &[
     (&["info"], "`liqo-auth status`, or `liqo-auth doctor`"),
     (
         &["force"],
-        "`liqo-auth unauthenticate --remote-cluster-id ID` ends a peering on this side alone",
+        "annotate the ForeignCluster with liqo.io/foreign-cluster-permanently-unreachable=true, as liqoctl does; then `liqo-auth delete resourceslice` and `liqo-auth unauthenticate --remote-cluster-id ID` end a peering on this side alone",
     ),
     (
         &[

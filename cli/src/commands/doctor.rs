@@ -1,6 +1,7 @@
 //! `doctor`: looks for what keeps a cluster from working, and says how to mend it.
 
 mod files;
+mod kept;
 mod peerings;
 
 use liqo_auth::{
@@ -54,6 +55,7 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
         }
     }
     findings.extend(of_objects(&home));
+    findings.extend(kept::of(home.objects()));
     if let Some(folder) = home.site().folder() {
         findings.extend(files::modes(folder)?);
         findings.extend(of_log(&home, now)?);

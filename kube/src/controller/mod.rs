@@ -1,6 +1,7 @@
 mod counts;
 mod events;
 mod failures;
+mod gone;
 mod guard;
 mod handle;
 mod offloading;
@@ -113,6 +114,7 @@ impl Controller {
         let (watches, mut secrets) = shared.watches();
         let mut changes = watching::follow(&shared.client, watches).fuse();
         let mut made = shared.follow_made().fuse();
+        let mut declared = shared.follow_declarations().fuse();
         let (later, scheduled) = mpsc::unbounded();
         let requests = select_streams(asked.map(|peer| request(peer, Duration::ZERO)), scheduled);
         let queue = scheduler(requests);
@@ -152,6 +154,12 @@ impl Controller {
                     for peer in shared.take_made(kind, change) {
                         let delay = shared.record(&peer, |record| record.pace.delay());
                         let _ = later.unbounded_send(request(peer, delay));
+                    }
+                }
+                change = declared.next() => {
+                    let Some(change) = change else { continue };
+                    for peer in shared.take_declaration(change) {
+                        let _ = later.unbounded_send(request(peer, Duration::ZERO));
                     }
                 }
                 done = working.next() => {

@@ -84,7 +84,8 @@ impl Shared {
             }
         }
         let offloading = self.offload(&peer, &mut reports).await;
-        retry = retry.into_iter().chain(offloading).min();
+        let released = self.let_go(&peer, &mut reports).await;
+        retry = retry.into_iter().chain(offloading).chain(released).min();
         let (retry, in_a_row) = self.record(&peer, |record| {
             (record.looks.count(retry), record.looks.in_a_row())
         });

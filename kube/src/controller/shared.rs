@@ -23,6 +23,7 @@ use tokio::sync::watch;
 use super::{counts::Counters, events::Events, failures::Failures, pace::Pace};
 use crate::{
     Clock, Cluster, Error, LimitsEnforcement, ProviderKeys, Transport,
+    foreign_clusters::Gone,
     offloading::{MadeKind, Offloading},
     tenant_namespaces::Account,
     watching::Change,
@@ -85,6 +86,8 @@ pub(crate) struct Shared {
     /// The tenant namespaces whose Secrets are not listed yet, with their peers.
     unlisted: Mutex<BTreeMap<String, ClusterId>>,
     mirror: Mutex<Mirror>,
+    /// The peers that an administrator has declared gone for good.
+    gone: Mutex<Gone>,
     orders: Mutex<BTreeMap<ClusterId, VecDeque<Order>>>,
     records: Mutex<BTreeMap<ClusterId, Record>>,
     wake: mpsc::UnboundedSender<ClusterId>,
@@ -182,6 +185,7 @@ impl Shared {
             guards,
             unlisted: Mutex::default(),
             mirror: Mutex::new(mirror),
+            gone: Mutex::default(),
             orders: Mutex::default(),
             records: Mutex::default(),
             wake,
@@ -209,6 +213,10 @@ impl Shared {
 
     pub(super) fn mirror(&self) -> MutexGuard<'_, Mirror> {
         self.mirror.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn gone(&self) -> MutexGuard<'_, Gone> {
+        self.gone.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads or changes the memory about a peer.

@@ -21,6 +21,7 @@ mod events;
 mod exchange;
 mod fake;
 mod flood;
+mod gone_for_good;
 mod guard;
 mod interference;
 mod least_rights;

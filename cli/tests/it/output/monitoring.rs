@@ -204,6 +204,24 @@ fn what_is_refused_expired_or_held_is_a_finding() {
     folder.ok("doctor --home cl-provider");
 }
 
+/// The provider may be gone for good.
+#[test]
+fn what_liqos_replicator_keeps_is_a_finding() {
+    let folder = with_peering();
+    let path = "cl-consumer/manifests/liqo-tenant-cl-provider/resourceslice.mypool.yaml";
+    let slice = folder.read(path);
+    let held = "metadata:\n  finalizers:\n  - crdreplicator.liqo.io/resource\n  deletionTimestamp: '2026-01-01T00:00:00Z'\n";
+    folder.write(path, &slice.replacen("metadata:\n", held, 1));
+    let run = folder.run("doctor --home cl-consumer");
+    assert_eq!(run.code, 4, "{run:?}");
+    for part in [
+        "ResourceSlice liqo-tenant-cl-provider/mypool is deleted",
+        "cl-provider liqo.io/foreign-cluster-permanently-unreachable=true",
+    ] {
+        assert!(run.out.contains(part), "{part}: {run:?}");
+    }
+}
+
 /// Other commands fail on such a home, so the doctor has to say why.
 #[test]
 fn a_home_that_lost_a_key_has_findings() {

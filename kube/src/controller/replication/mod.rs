@@ -26,10 +26,9 @@ use liqo_auth::{
 };
 use tokio::{sync::Notify, time::sleep};
 
-use self::{
-    originals::{Held, Identity, Originals},
-    remote::Remote,
-};
+pub(super) use self::originals::{Held, Originals};
+
+use self::{originals::Identity, remote::Remote};
 use super::{
     failures::Failures,
     peer::{MOST_ATTEMPTS, ONE_SECOND, SHORTLY},

@@ -13,13 +13,13 @@ use crate::{Error, config_of_identity, controller::events::tenant_namespace};
 
 /// The consumer's identity from a provider, and the objects that wait for the provider.
 #[derive(Default)]
-pub(super) struct Originals {
+pub(in crate::controller) struct Originals {
     /// Whether the Secret of the kubeconfig exists and is not being deleted. Its content
     /// does not count, since a peer may write it.
     has_kubeconfig: bool,
     /// The identity, if the consumer's side has verified it at this look.
     pub(super) verified: Option<Identity>,
-    pub(super) held: Vec<Held>,
+    pub(in crate::controller) held: Vec<Held>,
 }
 
 /// The verified identity of the control plane.
@@ -35,7 +35,7 @@ pub(super) struct Identity {
 
 /// An object that is being deleted, and that the finalizer of Liqo's replicator keeps. This
 /// library sets no such finalizer; Liqo's replicator may have run before.
-pub(super) struct Held {
+pub(in crate::controller) struct Held {
     pub(super) id: ObjectRef,
     version: Version,
     /// The finalizers of others.
@@ -43,7 +43,7 @@ pub(super) struct Held {
 }
 
 impl Originals {
-    pub(super) fn of(view: &View<'_>) -> Self {
+    pub(in crate::controller) fn of(view: &View<'_>) -> Self {
         let namespace = tenant_namespace(view);
         let name = names::kubeconfig_secret(&names::identity_name(view.peer()));
         let mut secrets = view.objects().filter_map(Secret::from_object);
@@ -138,7 +138,7 @@ impl Held {
     }
 
     /// Removes the finalizer of the replicator.
-    pub(super) fn release(&self) -> Effect {
+    pub(in crate::controller) fn release(&self) -> Effect {
         Effect::Patch {
             id: self.id.clone(),
             version: self.version.clone(),

@@ -420,7 +420,7 @@ fn merge(target: &mut Value, patch: Value) {
     }
 }
 
-const KINDS: [(&str, &str, &str, bool); 19] = [
+const KINDS: [(&str, &str, &str, bool); 20] = [
     ("Namespace", "v1", "namespaces", false),
     ("Secret", "v1", "secrets", true),
     ("ConfigMap", "v1", "configmaps", true),
@@ -430,6 +430,7 @@ const KINDS: [(&str, &str, &str, bool); 19] = [
     ("Identity", LIQO, "identities", true),
     ("ResourceSlice", LIQO, "resourceslices", true),
     ("Renew", LIQO, "renews", true),
+    ("ForeignCluster", CORE, "foreignclusters", false),
     ("VirtualNode", OFFLOADING, "virtualnodes", true),
     ("Quota", OFFLOADING, "quotas", true),
     ("NamespaceMap", OFFLOADING, "namespacemaps", true),
@@ -447,5 +448,6 @@ const KINDS: [(&str, &str, &str, bool); 19] = [
     ),
 ];
 const LIQO: &str = "authentication.liqo.io/v1beta1";
+const CORE: &str = "core.liqo.io/v1beta1";
 const OFFLOADING: &str = "offloading.liqo.io/v1beta1";
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
