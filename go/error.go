@@ -10,7 +10,9 @@ type Error struct {
 	// Code is the stable name of the fault, such as "nonce-expired".
 	Code Code `json:"code"`
 	// Fault is the family: PeerMisbehaved, PeerIncompatible, Policy, Precondition,
-	// Local or ApiMisuse.
+	// Local or ApiMisuse. PeerIncompatible blames nobody: a certificate that has
+	// expired (the code "certificate-expired") and an API server or CA that was
+	// changed ("endpoint-changed") are in it.
 	Fault string `json:"fault"`
 	// Rule is the number of the rule that is broken; 0 if the fault breaks none.
 	Rule int `json:"rule,omitempty"`

@@ -4,18 +4,16 @@ use super::{
     ApiMisuse, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, Precondition,
     family::Facts,
 };
-use crate::crypto::CertificateError;
 
 /// Whose fault an error is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The peer sent something that no honest peer sends. A certificate outside its time is in
-    /// this family, too, but its text blames nobody.
-    #[error("{}", text(.0))]
+    /// The peer sent something that no honest peer sends.
+    #[error("the peer misbehaved: {0}")]
     PeerMisbehaved(#[from] PeerMisbehaved),
     /// The peer may be honest, but this side cannot use its message or object.
-    #[error("the peer is incompatible: {0}")]
+    #[error("{}", text(.0))]
     PeerIncompatible(#[from] PeerIncompatible),
     /// This side's own policy refuses the message, object or request.
     #[error("the policy refuses: {0}")]
@@ -31,15 +29,16 @@ pub enum Fault {
     ApiMisuse(#[from] ApiMisuse),
 }
 
-/// A certificate ends by itself, and a clock may be wrong: neither is the peer's doing.
-fn text(peer: &PeerMisbehaved) -> String {
-    match peer {
-        PeerMisbehaved::Certificate(CertificateError::Expired { .. }) => format!("expired: {peer}"),
-        PeerMisbehaved::Certificate(CertificateError::NotYetValid { .. }) => {
-            format!("not yet: {peer}")
-        }
-        _ => format!("the peer misbehaved: {peer}"),
-    }
+/// A certificate ends by itself, a clock may be wrong, and an API server may move or get another
+/// CA. None of this makes a peer incompatible.
+fn text(peer: &PeerIncompatible) -> String {
+    let what = match peer {
+        PeerIncompatible::CertificateExpired { .. } => "expired",
+        PeerIncompatible::CertificateNotYetValid { .. } => "not yet",
+        PeerIncompatible::EndpointChanged => "changed",
+        _ => "the peer is incompatible",
+    };
+    format!("{what}: {peer}")
 }
 
 impl Fault {

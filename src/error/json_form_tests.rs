@@ -128,10 +128,7 @@ fn misbehaved_as_provider() -> Vec<Error> {
         in_field("", PeerMisbehaved::Kubeconfig(KubeconfigError::NotConfig)),
         in_identity(
             "spec.authParams.signedCRT",
-            PeerMisbehaved::Certificate(CertificateError::Expired {
-                not_after: time(),
-                now: later(),
-            }),
+            PeerMisbehaved::Certificate(CertificateError::NotForClientAuthentication),
         ),
         in_identity(
             "spec.authParams.ca",
@@ -142,7 +139,6 @@ fn misbehaved_as_provider() -> Vec<Error> {
             PeerMisbehaved::Url(UrlError::UserInformation),
         ),
         in_identity("spec.authParams.proxyURL", PeerMisbehaved::ProxyMismatch),
-        in_identity("spec.authParams.apiServer", PeerMisbehaved::EndpointChanged),
         in_identity("spec.authParams", PeerMisbehaved::MixedCredentials),
         in_identity(
             "spec.authParams.awsConfig.awsRegion",
@@ -160,6 +156,24 @@ fn misbehaved_as_provider() -> Vec<Error> {
 
 fn incompatible() -> Vec<Error> {
     vec![
+        in_identity(
+            "spec.authParams.signedCRT",
+            PeerIncompatible::CertificateExpired {
+                not_after: time(),
+                now: later(),
+            },
+        ),
+        in_identity(
+            "spec.authParams.signedCRT",
+            PeerIncompatible::CertificateNotYetValid {
+                not_before: later(),
+                now: time(),
+            },
+        ),
+        in_identity(
+            "spec.authParams.apiServer",
+            PeerIncompatible::EndpointChanged,
+        ),
         in_field("data.nonce", PeerIncompatible::NonceExpired { at: time() }),
         in_nonce(PeerIncompatible::NonceMissing),
         in_identity(

@@ -171,7 +171,7 @@ impl Error {
             })
             // If this side's clock is slightly behind, the certificate soon becomes
             // valid.
-            | Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::NotYetValid { .. }))
+            | Fault::PeerIncompatible(PeerIncompatible::CertificateNotYetValid { .. })
             | Fault::ApiMisuse(ApiMisuse::SignerCertificate(CertificateError::NotYetValid { .. })) => {
                 Disposition::Retry
             }

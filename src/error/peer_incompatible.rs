@@ -37,6 +37,47 @@ family! {
             advice: "Make a nonce for this peer and have the consumer sign it; an unmodified \
                      consumer has to delete its Secret liqo-signed-nonce first.",
         },
+        /// The client certificate has expired.
+        #[error(
+            "client certificate: the certificate was valid until {not_after}; the present time is \
+             {now}"
+        )]
+        CertificateExpired {
+            /// Until when the certificate was valid.
+            not_after: Timestamp,
+            /// The present time.
+            now: Timestamp,
+        } => {
+            code: "certificate-expired",
+            rule: Broken(Rule::IdentityContent),
+            advice: "Check this cluster's clock, and have the provider issue a new certificate.",
+        },
+        /// The client certificate is not valid yet. A clock may be wrong.
+        #[error(
+            "client certificate: the certificate is valid from {not_before} on; the present time \
+             is {now}"
+        )]
+        CertificateNotYetValid {
+            /// From when the certificate is valid.
+            not_before: Timestamp,
+            /// The present time.
+            now: Timestamp,
+        } => {
+            code: "certificate-not-yet-valid",
+            rule: Broken(Rule::IdentityContent),
+            advice: "Compare the clocks of both clusters, and look again once the certificate is \
+                     valid.",
+        },
+        /// The API server or the CA differs from the pinned one. An honest provider may change
+        /// either.
+        #[error("the value differs from the pinned one")]
+        EndpointChanged => {
+            code: "endpoint-changed",
+            rule: Broken(Rule::IdentityContent),
+            advice: "Ask the provider's administrator over another channel whether the API server \
+                     or its CA was changed, and release the pins only if the answer is yes, by \
+                     `liqo-auth release`.",
+        },
         /// The provider's commitment is not in the Identity, although a key of this provider is
         /// known or its nonce commits to one.
         #[error("the Identity does not carry the provider's commitment")]

@@ -201,27 +201,14 @@ family! {
             advice: "Check that the URL is that of the foreign cluster's authentication service, \
                      and that no other server answers in between.",
         },
-        /// The client certificate cannot be this consumer's.
+        /// The client certificate cannot be this consumer's. One that is outside of its time is in
+        /// [`PeerIncompatible`](super::PeerIncompatible).
         #[error("client certificate: {0}")]
-        Certificate(CertificateError) as error => {
+        Certificate(CertificateError) => {
             code: "certificate-refused",
-            match error {
-                CertificateError::NotYetValid { .. } => {
-                    rule: Broken(Rule::IdentityContent),
-                    advice: "Compare the clocks of both clusters, and look again once the \
-                             certificate is valid.",
-                }
-                CertificateError::Expired { .. } => {
-                    rule: Broken(Rule::IdentityContent),
-                    advice: "Check this cluster's clock, and have the provider issue a new \
-                             certificate.",
-                }
-                _ => {
-                    rule: Broken(Rule::IdentityContent),
-                    advice: "Have the provider generate the Identity again from this cluster's \
-                             own request.",
-                }
-            }
+            rule: Broken(Rule::IdentityContent),
+            advice: "Have the provider generate the Identity again from this cluster's own \
+                     request.",
         },
         /// The CA bundle holds anything other than CA certificates.
         #[error("CA bundle: {0}")]
@@ -246,14 +233,6 @@ family! {
             rule: Broken(Rule::IdentityContent),
             advice: "Ask for this proxy when the Tenant is generated, or have the provider leave \
                      the proxy out.",
-        },
-        /// The API server or the CA differs from the pinned one.
-        #[error("the value differs from the pinned one")]
-        EndpointChanged => {
-            code: "endpoint-changed",
-            rule: Broken(Rule::IdentityContent),
-            advice: "Ask the provider's administrator over another channel whether the API server \
-                     or its CA was changed, and release the pins only if the answer is yes.",
         },
         /// The Identity carries both a certificate and AWS keys.
         #[error("a certificate and AWS keys exclude each other")]

@@ -6,7 +6,7 @@ use super::{
     family::{Basis, Facts},
 };
 use crate::{
-    crypto::{CertificateError, CsrError, KeyError},
+    crypto::{CsrError, KeyError},
     model::Timestamp,
 };
 
@@ -113,22 +113,29 @@ fn a_damaged_public_key_is_no_reason_for_new_cluster_keys() {
     assert!(weak.contains("break every peering"), "{weak}");
 }
 
-/// A certificate ends by itself, and a clock may be wrong.
+/// A certificate ends by itself, a clock may be wrong, and a provider may replace its CA.
 #[test]
-fn the_times_of_a_certificate_are_not_blamed_on_the_peer() {
+fn what_an_honest_peer_cannot_help_is_told_in_its_own_words() {
     let (not_before, not_after) = (Timestamp::EPOCH, Timestamp::EPOCH);
     let now = Timestamp::EPOCH;
-    for (error, beginning) in [
-        (CertificateError::Expired { not_after, now }, "expired: "),
+    for (fault, beginning) in [
         (
-            CertificateError::NotYetValid { not_before, now },
+            PeerIncompatible::CertificateExpired { not_after, now },
+            "expired: ",
+        ),
+        (
+            PeerIncompatible::CertificateNotYetValid { not_before, now },
             "not yet: ",
         ),
+        (PeerIncompatible::EndpointChanged, "changed: "),
+        (PeerIncompatible::NonceMissing, "the peer is incompatible: "),
     ] {
-        let text = Error::from(Fault::from(PeerMisbehaved::Certificate(error))).to_string();
-        assert!(text.starts_with(beginning), "{text}");
-        assert!(!text.contains("misbehaved"), "{text}");
+        let error = error(fault);
+        assert!(error.to_string().starts_with(beginning), "{error}");
+        assert_eq!(error.fault().name(), "PeerIncompatible");
     }
+    let advice = error(PeerIncompatible::EndpointChanged).advice();
+    assert!(advice.contains("`liqo-auth release`"), "{advice}");
 }
 
 /// The seal covers this cluster's ID too: with another ID, another record key

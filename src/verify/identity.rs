@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{
     crypto::{
-        CaBundle, CertificateChain, ClientCertificateExpectation, Issuance, PublicKey, Subject,
-        without_padding,
+        CaBundle, CertificateChain, CertificateError, ClientCertificateExpectation, Issuance,
+        PublicKey, Subject, without_padding,
     },
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, shortened},
     model::{
@@ -290,7 +290,7 @@ impl Check<'_> {
 
     fn certificate(&self) -> Result<CertificateChain, Error> {
         let field = "spec.authParams.signedCRT";
-        let wrong = |error| self.wrong(field, PeerMisbehaved::Certificate(error));
+        let wrong = |error| self.wrong(field, fault_of(error));
         let pem = self.auth_params.signed_crt.as_slice();
         let chain = CertificateChain::from_pem(pem, self.policy).map_err(wrong)?;
         let IdentityExpectation {
@@ -313,7 +313,20 @@ impl Check<'_> {
         } else {
             return Ok(());
         };
-        Err(self.wrong(field, PeerMisbehaved::EndpointChanged))
+        Err(self.wrong(field, PeerIncompatible::EndpointChanged))
+    }
+}
+
+/// An honest provider's certificate may be outside of its time.
+fn fault_of(error: CertificateError) -> Fault {
+    match error {
+        CertificateError::Expired { not_after, now } => {
+            PeerIncompatible::CertificateExpired { not_after, now }.into()
+        }
+        CertificateError::NotYetValid { not_before, now } => {
+            PeerIncompatible::CertificateNotYetValid { not_before, now }.into()
+        }
+        error => PeerMisbehaved::Certificate(error).into(),
     }
 }
 

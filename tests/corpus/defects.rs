@@ -8,11 +8,11 @@ pub(crate) const DEFECTS: &[(&str, &str)] = &[
     ),
     (
         "I004-expired",
-        "PeerMisbehaved(Certificate(Expired { not_after: Timestamp(1763642367), now: Timestamp(1795179600)",
+        "PeerIncompatible(CertificateExpired { not_after: Timestamp(1763642367), now: Timestamp(1795179600)",
     ),
     (
         "I005-future",
-        "PeerMisbehaved(Certificate(NotYetValid { not_before: Timestamp(1826714367), now: Timestamp(1795179600)",
+        "PeerIncompatible(CertificateNotYetValid { not_before: Timestamp(1826714367), now: Timestamp(1795179600)",
     ),
     (
         "I006-not-clientauth",
@@ -25,7 +25,7 @@ pub(crate) const DEFECTS: &[(&str, &str)] = &[
     ),
     ("I013-own-apiserver", "PeerMisbehaved(Url(OwnCluster"),
     ("I014-userinfo", "PeerMisbehaved(Url(Fragment"),
-    ("I016-ca-changed", "PeerMisbehaved(EndpointChanged"),
+    ("I016-ca-changed", "PeerIncompatible(EndpointChanged"),
     (
         "I017-ca-not-ca",
         "PeerMisbehaved(CaBundle(NotAnAuthority { index: 0",

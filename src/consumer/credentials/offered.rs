@@ -4,8 +4,7 @@
 use super::holder_context::{HolderContext, set_controller};
 use crate::{
     consumer::{AcceptedIdentity, record::Plan},
-    crypto::CertificateError,
-    error::{Error, Fault, PeerMisbehaved},
+    error::{Error, Fault, PeerIncompatible},
     machine::Awaited,
     model::{AuthParams, Identity, IdentityType, OwnerReference, Resource, Timestamp, names},
 };
@@ -74,10 +73,9 @@ impl HolderContext<'_> {
 /// certificate is not valid yet.
 pub(crate) fn begins_at(error: &Error) -> Option<Timestamp> {
     match error.fault() {
-        Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::NotYetValid {
-            not_before,
-            ..
-        })) => Some(*not_before),
+        Fault::PeerIncompatible(PeerIncompatible::CertificateNotYetValid {
+            not_before, ..
+        }) => Some(*not_before),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
     audit::Decision,
     consumer::{PeerSettings, Renewal},
-    error::{Fault, PeerMisbehaved, PolicyRefusal},
+    error::{Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
     machine::MessageBody,
     model::{AuthParams, AwsConfig, Bytes, Secret},
 };
@@ -181,7 +181,7 @@ fn the_access_key_may_change_but_not_the_aws_user() {
         let fault = give(&mut home, &given).unwrap_err();
         assert!(
             fault == PeerMisbehaved::OtherCredentials.into()
-                || fault == PeerMisbehaved::EndpointChanged.into(),
+                || fault == PeerIncompatible::EndpointChanged.into(),
             "{fault}"
         );
     }

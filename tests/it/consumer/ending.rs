@@ -4,7 +4,7 @@ use liqo_auth::{
     Machine,
     audit::Decision,
     crypto::{Entropy, Nonce},
-    error::{ApiMisuse, Fault, LocalFault, PeerMisbehaved, PolicyRefusal, Precondition},
+    error::{ApiMisuse, Fault, LocalFault, PeerIncompatible, PolicyRefusal, Precondition},
     machine::{Awaited, Effect, MessageBody},
     model::{Identity, Kind, Object, Renew, Resource, Secret},
 };
@@ -193,7 +193,7 @@ fn after_an_end_the_pinned_endpoint_still_counts() {
     moved.api_server = "https://203.0.113.9:6443".to_owned();
     let moved = MessageBody::Identity(Box::new(home.identity(&moved)));
     let error = home.receive(moved.clone()).unwrap_err();
-    assert_eq!(error.fault(), &PeerMisbehaved::EndpointChanged.into());
+    assert_eq!(error.fault(), &PeerIncompatible::EndpointChanged.into());
     let step = home.consumer.release_pins(&home.view()).unwrap();
     assert_eq!(step.events[0].decision, Decision::PinsReleased);
     home.carry_out(step);

@@ -310,7 +310,7 @@ fn a_changed_endpoint_is_refused_even_with_a_valid_commitment() {
     let [error] = &exchange.refused[..] else {
         panic!("{:?}", exchange.refused);
     };
-    assert_eq!(error.fault(), &PeerMisbehaved::EndpointChanged.into());
+    assert_eq!(error.fault(), &PeerIncompatible::EndpointChanged.into());
     assert_eq!(error.at().field, "spec.authParams.apiServer");
 
     // A consumer without pins accepts the new endpoint.
@@ -332,7 +332,7 @@ fn an_identity_stays_valid_without_its_signed_nonce() {
     identity.spec.auth_params.ca = another_ca();
     let message = MessageBody::Identity(Box::new(identity));
     let error = exchange.hand_over(message).unwrap_err();
-    assert_eq!(error.fault(), &PeerMisbehaved::EndpointChanged.into());
+    assert_eq!(error.fault(), &PeerIncompatible::EndpointChanged.into());
 }
 
 /// The nonce may be replaced during a peering. The stored Identity was

@@ -56,7 +56,7 @@ fn remedy(peering: &Peering, error: &Error, options: &str) -> String {
         (Role::Provider, "endpoint-changed") => format!(
             "{advice} The command is {program} release {options} --remote-cluster-id {peer}. After it, {again}"
         ),
-        (Role::Provider, "commitment-refused" | "certificate-refused") => {
+        (Role::Provider, "commitment-refused" | "certificate-refused" | "certificate-expired") => {
             format!("{advice} Then {again}")
         }
         _ => advice.to_owned(),

@@ -182,10 +182,14 @@ fn what_is_refused_expired_or_held_is_a_finding() {
         out.contains("Wrong           cl-provider: Identity liqo-tenant-cl-provider/controlplane-cl-provider, spec.authParams.signedCRT"),
         "{out}"
     );
-    assert!(
-        out.contains("have the provider issue a new certificate"),
-        "{out}"
-    );
+    for part in [
+        "expired: client certificate",
+        "have the provider issue a new certificate",
+        "authenticate --home cl-consumer --help names the ways",
+    ] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    assert!(!out.contains("misbehaved"), "{out}");
 
     let path = "cl-provider/manifests/liqo-tenant-cl-consumer/tenant.cl-consumer.yaml";
     let tenant = folder.read(path);

@@ -34,15 +34,16 @@ fn a_bad_answer_in_a_renew_is_refused_and_the_identity_stays() {
                 *given = issue_control_plane(&*ed25519(1), home.now - 2 * MINUTE, MINUTE);
             },
             |fault| {
-                is_certificate(fault, |error| {
-                    matches!(error, CertificateError::Expired { .. })
-                })
+                matches!(
+                    fault,
+                    Fault::PeerIncompatible(PeerIncompatible::CertificateExpired { .. })
+                )
             },
         ),
         (
             "another API server",
             |given, _| given.api_server = "https://203.0.113.9:6443".to_owned(),
-            |fault| *fault == PeerMisbehaved::EndpointChanged.into(),
+            |fault| *fault == PeerIncompatible::EndpointChanged.into(),
         ),
         (
             "a proxy",
@@ -109,10 +110,10 @@ fn a_certificate_that_is_not_yet_valid_is_awaited() {
     let given = issue_control_plane(&*ed25519(1), begins + 5 * MINUTE, HOUR);
     home.answer_renew(given.clone());
     let step = home.settle();
-    assert!(is_certificate(home.refused[0].fault(), |error| matches!(
-        error,
-        CertificateError::NotYetValid { .. }
-    )));
+    assert!(matches!(
+        home.refused[0].fault(),
+        Fault::PeerIncompatible(PeerIncompatible::CertificateNotYetValid { .. })
+    ));
     assert!(home.renew().is_some());
     assert!(step.wait.wake_at.unwrap() <= begins);
     home.now = begins;
@@ -152,7 +153,7 @@ fn the_endpoint_may_change_only_after_a_release_of_the_pins() {
     home.settle();
     assert_eq!(
         home.refused[0].fault(),
-        &PeerMisbehaved::EndpointChanged.into()
+        &PeerIncompatible::EndpointChanged.into()
     );
     // The release of the pins lasts until another Identity comes.
     let renew = home.renew().unwrap();

@@ -179,7 +179,7 @@ fn bad_credentials_of_a_provider_are_refused_field_by_field() {
         (
             "another API server",
             |given, _| given.api_server = "https://203.0.113.9:6443".to_owned(),
-            |fault| *fault == PeerMisbehaved::EndpointChanged.into(),
+            |fault| *fault == PeerIncompatible::EndpointChanged.into(),
             "status.authParams.apiServer",
         ),
         (
@@ -193,7 +193,7 @@ fn bad_credentials_of_a_provider_are_refused_field_by_field() {
                 );
                 given.ca = Bytes::from(other.unwrap().ca_bundle().pem());
             },
-            |fault| *fault == PeerMisbehaved::EndpointChanged.into(),
+            |fault| *fault == PeerIncompatible::EndpointChanged.into(),
             "status.authParams.ca",
         ),
         (
@@ -265,10 +265,10 @@ fn an_expired_or_older_certificate_does_not_replace_the_current_one() {
     ));
     home.now = home.now + MINUTE + MINUTE;
     assert!(home.turn().is_settled());
-    assert!(is_certificate(home.refused[0].fault(), |error| matches!(
-        error,
-        CertificateError::Expired { .. }
-    )));
+    assert!(matches!(
+        home.refused[0].fault(),
+        Fault::PeerIncompatible(PeerIncompatible::CertificateExpired { .. })
+    ));
     assert_eq!(home.identity_of(SLICE_IDENTITY), held);
     assert_eq!(home.slice_phase(), "Held");
 
@@ -289,9 +289,7 @@ fn an_expired_certificate_is_replaced_by_a_valid_one() {
     home.now = home.now + HOUR + MINUTE;
     assert!(matches!(
         home.slice_refusal().fault(),
-        Fault::PeerMisbehaved(PeerMisbehaved::Certificate(
-            CertificateError::Expired { .. }
-        ))
+        Fault::PeerIncompatible(PeerIncompatible::CertificateExpired { .. })
     ));
     // The control plane's certificate has expired, too. The slice is still
     // visible.

@@ -161,9 +161,7 @@ fn with_corrected_names_the_consumer_accepts_the_identity_while_it_is_valid() {
     assert!(
         matches!(
             error.fault(),
-            Fault::PeerMisbehaved(PeerMisbehaved::Certificate(
-                CertificateError::Expired { .. }
-            ))
+            Fault::PeerIncompatible(PeerIncompatible::CertificateExpired { .. })
         ),
         "{error}"
     );
@@ -172,9 +170,7 @@ fn with_corrected_names_the_consumer_accepts_the_identity_while_it_is_valid() {
     assert!(
         matches!(
             error.fault(),
-            Fault::PeerMisbehaved(PeerMisbehaved::Certificate(
-                CertificateError::NotYetValid { .. }
-            ))
+            Fault::PeerIncompatible(PeerIncompatible::CertificateNotYetValid { .. })
         ),
         "{error}"
     );
