@@ -2,7 +2,7 @@
 //! it. Liqo's replicator has set its finalizers, and runs no more.
 
 use futures::future::pending;
-use liqo_auth_kube::{Cluster, Controller};
+use liqo_auth_kube::{Cluster, Controller, ControllerBuilder};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -88,6 +88,35 @@ async fn a_cluster_without_foreign_clusters_declares_nobody_gone() {
         names(rome, "resourceslices").is_empty()
     })
     .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_that_fails_is_tried_again_and_told() {
+    for (code, reason, failures) in [(409, "Conflict", 0), (500, "InternalError", 1)] {
+        let (rome, milan) = (
+            FakeApiServer::with_liqo("rome"),
+            FakeApiServer::with_liqo("milan"),
+        );
+        let clusters = Clusters::start_with(rome, milan, ControllerBuilder::publish_events).await;
+        clusters.provider.invite(&id("rome")).await.unwrap();
+        clusters.authenticated().await;
+        let rome = &clusters.rome;
+        deleted_slice(rome, "for-milan", "milan");
+        rome.put(foreign_cluster("Error"));
+        clusters.settled().await;
+        let before = clusters.consumer.counts();
+        rome.refuse_writes(1, code, reason);
+        declare(rome, "true");
+        until("the slice is gone", async || {
+            names(rome, "resourceslices").is_empty()
+        })
+        .await;
+        let after = clusters.consumer.counts();
+        assert_eq!(after.failures - before.failures, failures, "{reason}");
+        let told = rome.all("events").into_iter();
+        let told = told.filter(|event| event["reason"] == "Failed");
+        assert_eq!(told.count() as u64, failures, "{reason}");
+    }
 }
 
 /// A provider has nothing that waits for a consumer.
