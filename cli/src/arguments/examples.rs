@@ -216,7 +216,8 @@ Examples:
     ("audit show", super::audit::EXAMPLES),
     ("rbac", "\
 Examples:
-  liqo-auth rbac --provider --offloading | kubectl apply -f -"),
+  liqo-auth rbac --provider --offloading | kubectl apply -f -
+  liqo-auth rbac --guard | kubectl apply -f -"),
     ("legacy", LEGACY),
     ("legacy get", LEGACY),
     ("legacy get token", LEGACY),

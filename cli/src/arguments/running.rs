@@ -135,6 +135,9 @@ pub(crate) struct Rbac {
     /// Include the rights that `run --watch-all-secrets` needs
     #[arg(long)]
     pub(crate) watch_all_secrets: bool,
+    /// Print the rights that `run --guard` needs, in place of the controllers'
+    #[arg(long, conflicts_with_all = ["offloading", "replicate"])]
+    pub(crate) guard: bool,
 }
 
 /// The sides that a controller runs.

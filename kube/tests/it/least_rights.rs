@@ -126,7 +126,7 @@ async fn is_refused(
 
 /// The rights of one side, with those of both.
 pub fn of(file: &str) -> Vec<Rule> {
-    of_manifests(&["both.yaml", file])
+    of_manifests(&["both.yaml", "tenant.yaml", file])
 }
 
 /// The rights of one side that also offloads or replicates, with those that orders and
@@ -152,14 +152,20 @@ fn of_manifests(files: &[&str]) -> Vec<Rule> {
     files.flat_map(|file| Rule::of_manifest(file)).collect()
 }
 
-const OF_CONSUMER: [&str; 4] = [
+const OF_CONSUMER: [&str; 5] = [
     "both.yaml",
+    "tenant.yaml",
     "consumer.yaml",
     "offloading/consumer.yaml",
     "replicator/consumer.yaml",
 ];
 const ALL_SECRETS: [&str; 1] = ["all-secrets/both.yaml"];
-const OF_PROVIDER: [&str; 3] = ["both.yaml", "provider.yaml", "offloading/provider.yaml"];
+const OF_PROVIDER: [&str; 4] = [
+    "both.yaml",
+    "tenant.yaml",
+    "provider.yaml",
+    "offloading/provider.yaml",
+];
 /// Lives wait most of their time.
 const LIVES_AT_ONCE: usize = 12;
 const LONGEST_LIFE: Duration = Duration::from_secs(120);

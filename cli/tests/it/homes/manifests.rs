@@ -42,6 +42,51 @@ fn the_rights_for_offloading_are_printed_on_request() {
 }
 
 #[test]
+fn a_guard_gets_the_rights_of_its_sides_and_none_of_the_controllers() {
+    let folder = Folder::new();
+    for (arguments, at_provider, at_consumer) in [
+        ("rbac --guard", true, true),
+        ("rbac --guard --provider", true, false),
+        ("rbac --guard --consumer", false, true),
+    ] {
+        let printed = folder.ok(arguments);
+        let has = |name: &str| printed.contains(&format!("\n  name: {name}\n"));
+        assert!(
+            has("liqo-auth-guard") && has("liqo-auth-events"),
+            "{arguments}"
+        );
+        assert_eq!(
+            (
+                has("liqo-auth-guard-provider"),
+                has("liqo-auth-guard-consumer")
+            ),
+            (at_provider, at_consumer),
+            "{arguments}"
+        );
+        assert!(!has("liqo-auth-provider") && !has("liqo-auth-consumer"));
+        let tenants = printed.split("---\n");
+        let tenants = tenants.filter(|object| {
+            object.contains("kind: ClusterRole\n") && object.contains("name: liqo-auth-tenant\n")
+        });
+        let tenants: Vec<&str> = tenants.collect();
+        assert_eq!(tenants.len(), 1);
+        assert!(
+            tenants[0].ends_with("verbs: [list, watch]\n"),
+            "{arguments}"
+        );
+        let kinds = printed.matches("\nkind: ").count();
+        assert_eq!(printed.split("---\n").count(), kinds, "{arguments}");
+    }
+    let all = folder.ok("rbac --guard --watch-all-secrets");
+    assert!(all.contains("name: liqo-auth-all-secrets\n"));
+    assert!(!folder.ok("rbac").contains("guard"));
+    for refused in ["rbac --guard --offloading", "rbac --guard --replicate"] {
+        let error = folder.refused(refused, "", 2);
+        assert!(error.contains("--guard"), "{error}");
+    }
+}
+
+#[test]
 fn no_manifest_has_anything_of_its_home() {
     let folder = homes();
     folder.ok("authenticate --home cl-consumer --remote-home cl-provider");
