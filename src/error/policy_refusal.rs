@@ -174,8 +174,9 @@ family! {
         TenantNotOnRecord => {
             code: "tenant-not-on-record",
             rule: Broken(Rule::OwnRecords),
-            advice: "Let the peer authenticate again; or, if an administrator trusts the peering \
-                     that Liqo has made before, let the guard adopt it (run --guard --adopt).",
+            advice: "End the peering, and let the peer authenticate again; or, if an administrator \
+                     trusts the peering that Liqo has made before, let the guard adopt it (run \
+                     --guard --adopt).",
         },
         /// The kubeconfig is not what the verified Identity and this cluster's own key give.
         #[error("the Secret does not have the kubeconfig of a verified Identity")]

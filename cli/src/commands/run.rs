@@ -42,7 +42,7 @@ pub(super) fn run(context: &Context, arguments: &Run) -> Result<()> {
     if arguments.sides.has_consumer() {
         home.learn_service_ranges()?;
     }
-    if arguments.sides.has_provider() {
+    if arguments.sides.has_provider() && arguments.guard.guard.is_none() {
         home.learn_storage_classes()?;
     }
     home.on_cluster(|cluster| {
@@ -69,13 +69,12 @@ fn controller(
     machines: &Machines<'_>,
     cluster: &Cluster,
 ) -> Result<(Controller, Handle)> {
-    let mut builder = Controller::builder(cluster).clock(context.clock.running()?);
+    let mut builder = Controller::builder(cluster)
+        .clock(context.clock.running()?)
+        .publish_events();
     builder = match arguments.guard.guard {
-        // Who is refused gets the reason from the API server.
         Some(_) => builder.guard(),
-        None => builder
-            .publish_events()
-            .provider_keys(machines.keys().clone()),
+        None => builder.provider_keys(machines.keys().clone()),
     };
     let settings = &machines.home().settings;
     if arguments.sides.has_provider() {

@@ -57,8 +57,8 @@ impl<'h> Machines<'h> {
         &self.keys
     }
 
-    /// Whether peers that the settings declare are invited. Liqo itself invites.
-    pub(super) fn invites(&self) -> bool {
+    /// Whether peers are invited and slices are granted here. Behind a guard, Liqo does that.
+    pub(super) fn grants(&self) -> bool {
         self.guard.is_none()
     }
 

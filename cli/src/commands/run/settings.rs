@@ -22,7 +22,7 @@ use crate::{
 /// logged, and those before them stay in force.
 pub(super) async fn follow(machines: Machines<'_>, handle: Handle) {
     let home = machines.home();
-    let mut states = home.settings_over_time(handle.has_provider());
+    let mut states = home.settings_over_time(handle.has_provider() && machines.grants());
     let mut in_force = home.settings.clone();
     // Settings count while an API server is slow to answer an invitation.
     let mut inviting = async {}.boxed_local().fuse();
@@ -43,7 +43,7 @@ pub(super) async fn follow(machines: Machines<'_>, handle: Handle) {
                     continue;
                 }
                 let declared = in_force.peers.iter();
-                let declared = declared.filter(|(_, peer)| machines.invites() && peer.invite);
+                let declared = declared.filter(|(_, peer)| machines.grants() && peer.invite);
                 let declared = declared.map(|(peer, _)| peer.clone()).collect();
                 inviting = invite_all(&handle, declared).boxed_local().fuse();
             }
