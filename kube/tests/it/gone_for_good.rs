@@ -115,7 +115,7 @@ async fn a_release_that_fails_is_tried_again_and_told() {
         assert_eq!(after.failures - before.failures, failures, "{reason}");
         let told = rome.all("events").into_iter();
         let told = told.filter(|event| event["reason"] == "Failed");
-        assert_eq!(told.count() as u64, failures, "{reason}");
+        assert_eq!(u64::try_from(told.count()), Ok(failures), "{reason}");
     }
 }
 
