@@ -31,11 +31,11 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use liqo_auth::{
-    crypto::{Algorithm, Fingerprint},
+    crypto::Fingerprint,
     model::{ApiServerUrl, ClusterId, NamespaceName},
 };
 
-use crate::{environment::Now, home::Signer, policy_name::PolicyName};
+use crate::{environment::Now, home::Signer, key_algorithm::KeyAlgorithm, policy_name::PolicyName};
 
 pub(crate) use administration::{
     Activate, Approve, Cordon, Deny, Doctor, Drain, NamedSlice, Picture, Release, Remote, Renew,
@@ -304,25 +304,6 @@ pub(crate) struct Making {
     pub(crate) api_server: ApiServerUrl,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum KeyAlgorithm {
-    #[default]
-    Ed25519,
-    /// Liqo's TLS compatibility mode
-    #[value(name = "rsa-2048", alias = "rsa")]
-    Rsa2048,
-    #[value(name = "rsa-3072")]
-    Rsa3072,
-    #[value(name = "rsa-4096")]
-    Rsa4096,
-    #[value(name = "ecdsa-p256")]
-    EcdsaP256,
-    #[value(name = "ecdsa-p384")]
-    EcdsaP384,
-    #[value(name = "ecdsa-p521")]
-    EcdsaP521,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct Authenticate {
     #[command(flatten)]
@@ -474,18 +455,4 @@ pub(crate) enum Format {
     #[default]
     Yaml,
     Json,
-}
-
-impl KeyAlgorithm {
-    pub(crate) const fn algorithm(self) -> Algorithm {
-        match self {
-            Self::Ed25519 => Algorithm::Ed25519,
-            Self::Rsa2048 => Algorithm::Rsa { bits: 2048 },
-            Self::Rsa3072 => Algorithm::Rsa { bits: 3072 },
-            Self::Rsa4096 => Algorithm::Rsa { bits: 4096 },
-            Self::EcdsaP256 => Algorithm::EcdsaP256,
-            Self::EcdsaP384 => Algorithm::EcdsaP384,
-            Self::EcdsaP521 => Algorithm::EcdsaP521,
-        }
-    }
 }

@@ -23,6 +23,7 @@ mod failure;
 mod home;
 mod input;
 mod jsonpath;
+mod key_algorithm;
 mod legacy;
 mod limits;
 mod loopback;

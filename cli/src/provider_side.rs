@@ -314,6 +314,7 @@ fn builder_at(
                 Some(days) => Some(DAY * days.into()),
                 None => home.is_live().then_some(Duration::ZERO),
             };
+            settings.set_lifetimes(config);
             for (peer, settings) in &settings.peers {
                 let peer = config.peers.entry(peer.clone()).or_default();
                 peer.tolerate_no_handshake = settings.tolerate_no_handshake;

@@ -55,7 +55,7 @@ fn part(number: &str, unit: &str) -> Result<Duration, &'static str> {
 }
 
 const EXPECTED: &str = "expected numbers with the units d, h, m, s or ms, such as 90s, 1h30m or 7d";
-const TOO_LONG: &str = "a duration is at most 106751d";
+const TOO_LONG: &str = "expected at most 106751d";
 
 /// The most nanoseconds that a duration of Go has.
 const LONGEST: Duration = Duration::from_nanos(i64::MAX.unsigned_abs());

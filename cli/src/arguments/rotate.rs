@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use liqo_auth::model::ClusterId;
 
-use super::KeyAlgorithm;
+use crate::key_algorithm::KeyAlgorithm;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Rotate {

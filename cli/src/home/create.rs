@@ -164,6 +164,8 @@ fn objects_and_settings(blueprint: &Blueprint) -> Result<(Settings, Store)> {
         is_internal: false,
         require_approval: blueprint.require_approval,
         peer_again_days: None,
+        nonce_lifetime: None,
+        certificate_lifetime: None,
         signer: blueprint.signer,
         for_cluster: blueprint.for_cluster,
         key_per_provider: blueprint.key_per_provider.then_some(true),

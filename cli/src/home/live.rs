@@ -27,10 +27,7 @@ pub(crate) use self::{
     login::Login,
     provider_access::{PeeringUser, ProviderAccess},
 };
-use self::{
-    published_ca::OwnCa,
-    stored_settings::{NAME, StoredSettings},
-};
+use self::{published_ca::OwnCa, stored_settings::StoredSettings};
 use super::{
     Ground, Home, Use,
     kubeconfig::{Endpoint, config},
@@ -94,10 +91,13 @@ impl ApiServer {
             let config = config(connection).await?;
             let found = Endpoint::of(&config);
             let client = client_of(config).context("the kubeconfig")?;
+            let algorithm =
+                |listed: &[DynamicObject]| StoredSettings::of(namespace, listed).key_algorithm();
+            let opener = client.clone();
             let opened = match purpose {
-                Use::Read => Cluster::existing_with_objects(client.clone(), namespace).await,
-                Use::Trial => Cluster::try_with_objects(client.clone(), namespace).await,
-                Use::Write => Cluster::open_with_objects(client.clone(), namespace).await,
+                Use::Read => Cluster::existing_with_objects(opener, namespace).await,
+                Use::Trial => Cluster::try_with_objects(opener, namespace, algorithm).await,
+                Use::Write => Cluster::open_with_objects(opener, namespace, algorithm).await,
             };
             Ok::<_, Failure>((client, found, opened))
         })?;
@@ -132,9 +132,7 @@ impl Live {
             client,
             found,
         } = server;
-        let is_it = |it: &&DynamicObject| it.metadata.name.as_deref() == Some(NAME);
-        let mut settings = StoredSettings::none(connection.liqo_namespace());
-        settings.config_map = opened.config_maps.iter().find(is_it).cloned();
+        let mut settings = StoredSettings::of(connection.liqo_namespace(), &opened.config_maps);
         settings.secret = opened.settings;
         let mut live = Self {
             runtime,

@@ -13,6 +13,7 @@ mod key_file;
 mod keys;
 mod kubeconfig;
 mod layout;
+mod lifetimes;
 mod live;
 mod narrowing;
 mod represented;

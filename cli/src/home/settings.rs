@@ -19,8 +19,11 @@ use liqo_auth_kube::ProviderKeys;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use super::slices::{self, SlicePolicy, Slices};
-use crate::{policy_name::PolicyName, renewal_name::RenewalName};
+use super::{
+    lifetimes::{self, Lifetime},
+    slices::{self, SlicePolicy, Slices},
+};
+use crate::{key_algorithm::KeyAlgorithm, policy_name::PolicyName, renewal_name::RenewalName};
 
 /// The settings of a home.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,6 +51,20 @@ pub(crate) struct Settings {
     /// If this is left out, never in a home; on a cluster, while the nonce is valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) peer_again_days: Option<u16>,
+    /// How long a nonce is valid.
+    #[serde(
+        default,
+        deserialize_with = "lifetimes::of_nonces",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub(crate) nonce_lifetime: Option<Lifetime>,
+    /// The life of a certificate that is asked of the signer.
+    #[serde(
+        default,
+        deserialize_with = "lifetimes::of_certificates",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub(crate) certificate_lifetime: Option<Lifetime>,
     /// Who signs for peers.
     #[serde(default, skip_serializing_if = "Signer::is_home")]
     pub(crate) signer: Signer,
@@ -162,6 +179,21 @@ pub(super) struct OnCluster {
     /// For how many days after its end a peering may begin again with its nonce.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) peer_again_days: Option<u16>,
+    /// How long a nonce is valid.
+    #[serde(
+        deserialize_with = "lifetimes::of_nonces",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub(super) nonce_lifetime: Option<Lifetime>,
+    /// The life of a certificate that is asked of the signer.
+    #[serde(
+        deserialize_with = "lifetimes::of_certificates",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub(super) certificate_lifetime: Option<Lifetime>,
+    /// The algorithm of the cluster's key pair, if it is not made yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) key_algorithm: Option<KeyAlgorithm>,
     /// Who signs for peers, if it is not the cluster's own signer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) signer: Option<Signer>,
@@ -293,6 +325,8 @@ mod tests {
             is_internal: false,
             require_approval: true,
             peer_again_days: Some(30),
+            nonce_lifetime: None,
+            certificate_lifetime: None,
             signer: Signer::Kubernetes,
             for_cluster: true,
             key_per_provider: Some(true),

@@ -3,7 +3,7 @@
 use getrandom::SysRng;
 use kube::{Client, api::ListParams};
 use liqo_auth::{
-    crypto::{Algorithm, KeyPair, RecordKey, SigningKey},
+    crypto::{Algorithm, KeyPair, KeyPairError, RecordKey, SigningKey},
     machine::Effect,
     model::{ClusterId, Kind, Metadata, Object, ObjectRef, Secret, SecretBytes, names},
     policy::Policy,
@@ -45,14 +45,16 @@ pub(super) async fn opaque_secrets(client: &Client, namespace: &str) -> Result<V
 
 /// The cluster's own key pair, in Liqo's Secret. The Secret is read by its name, unless
 /// the Secrets are listed. If the cluster does not have the Secret, it is returned as well.
+/// A key pair that is made has this algorithm.
 pub(super) async fn own_key(
     client: &Client,
     namespace: &str,
     listed: Option<&[Object]>,
     missing: Missing,
+    algorithm: Algorithm,
 ) -> Result<(KeyPair, Option<Object>), Error> {
     let id = ObjectRef::new(Kind::Secret, namespace, names::CLUSTER_KEYS_SECRET);
-    let make = || new_pair(Algorithm::Ed25519);
+    let make = || new_pair(&id, algorithm);
     let found = find_or_make(client, &id, listed, missing, make).await?;
     Ok((pair(&id, &found.secret)?, found.unwritten()))
 }
@@ -79,7 +81,7 @@ pub(super) async fn make_for(
     algorithm: Algorithm,
 ) -> Result<KeyPair, Error> {
     let id = id_for(namespace, provider);
-    let make = || new_pair(algorithm);
+    let make = || new_pair(&id, algorithm);
     let made = find_or_make(client, &id, None, Missing::Made, make).await?;
     pair(&id, &made.secret)
 }
@@ -93,9 +95,18 @@ fn id_for(namespace: &str, provider: &ClusterId) -> ObjectRef {
     ObjectRef::new(Kind::Secret, namespace, format!("{FOR_PROVIDER}{provider}"))
 }
 
-fn new_pair(algorithm: Algorithm) -> Result<Vec<(&'static str, SecretBytes)>, Error> {
+fn new_pair(
+    id: &ObjectRef,
+    algorithm: Algorithm,
+) -> Result<Vec<(&'static str, SecretBytes)>, Error> {
     let key = KeyPair::generate(algorithm, &mut SysRng);
-    let key = key.map_err(|_| Error::Machine(NO_RANDOMNESS))?;
+    let key = key.map_err(|error| match error {
+        KeyPairError::Random => Error::Machine(NO_RANDOMNESS),
+        error => Error::Setup {
+            object: id.clone(),
+            problem: format!("a key with the algorithm {algorithm} cannot be made: {error}"),
+        },
+    })?;
     let (private, public) = (key.to_pkcs8_pem(), key.public_key().to_pem());
     Ok(vec![
         (names::PRIVATE_KEY, private.expose().as_bytes().into()),

@@ -12,7 +12,7 @@ use kube::{
     api::{DynamicObject, ListParams},
 };
 use liqo_auth::{
-    crypto::{KeyPair, RecordKey},
+    crypto::{Algorithm, KeyPair, RecordKey},
     model::{ClusterId, Kind, NamespaceName, Object, ObjectRef, StorageClass, names},
     provider::NameRegistry,
 };
@@ -59,7 +59,8 @@ impl Cluster {
     pub async fn open_in(client: Client, namespace: &str) -> Result<Self, Error> {
         let client = bounded(&client);
         let config_maps = config_maps(&client, namespace).await?;
-        let opened = Self::with_keys(client, namespace, &config_maps, None, Missing::Made);
+        let missing = (Missing::Made, USUAL_ALGORITHM);
+        let opened = Self::with_keys(client, namespace, &config_maps, None, missing);
         Ok(opened.await?.0)
     }
 
@@ -79,7 +80,8 @@ impl Cluster {
     pub async fn existing_in(client: Client, namespace: &str) -> Result<Self, Error> {
         let client = bounded(&client);
         let config_maps = config_maps(&client, namespace).await?;
-        let existing = Self::with_keys(client, namespace, &config_maps, None, Missing::Refused);
+        let missing = (Missing::Refused, USUAL_ALGORITHM);
+        let existing = Self::with_keys(client, namespace, &config_maps, None, missing);
         Ok(existing.await?.0)
     }
 
@@ -87,19 +89,30 @@ impl Cluster {
     /// objects that were read, so that the tool need not read them again. All opaque
     /// Secrets of the namespace are listed, which needs the right to `list` Secrets.
     ///
+    /// `algorithm` decides on the algorithm of the cluster's key pair, from all ConfigMaps of
+    /// the namespace, if the cluster has none yet.
+    ///
     /// # Errors
-    /// As [`open`](Self::open).
-    pub async fn open_with_objects(client: Client, namespace: &str) -> Result<Opened, Error> {
-        Self::by_lists(client, namespace, Missing::Made).await
+    /// As [`open`](Self::open), and the error of `algorithm`. Then no key is made.
+    pub async fn open_with_objects(
+        client: Client,
+        namespace: &str,
+        algorithm: impl FnOnce(&[DynamicObject]) -> Result<Algorithm, Error>,
+    ) -> Result<Opened, Error> {
+        Self::by_lists(client, namespace, Missing::Made, algorithm).await
     }
 
     /// Like [`open_with_objects`](Self::open_with_objects), for a trial: nothing is
     /// written. A missing key is made in memory ([`Opened::unwritten_keys`]).
     ///
     /// # Errors
-    /// As [`open`](Self::open).
-    pub async fn try_with_objects(client: Client, namespace: &str) -> Result<Opened, Error> {
-        Self::by_lists(client, namespace, Missing::MadeInMemory).await
+    /// As [`open_with_objects`](Self::open_with_objects).
+    pub async fn try_with_objects(
+        client: Client,
+        namespace: &str,
+        algorithm: impl FnOnce(&[DynamicObject]) -> Result<Algorithm, Error>,
+    ) -> Result<Opened, Error> {
+        Self::by_lists(client, namespace, Missing::MadeInMemory, algorithm).await
     }
 
     /// Like [`existing_in`](Self::existing_in), with the result and the rights of
@@ -108,15 +121,22 @@ impl Cluster {
     /// # Errors
     /// As [`existing`](Self::existing).
     pub async fn existing_with_objects(client: Client, namespace: &str) -> Result<Opened, Error> {
-        Self::by_lists(client, namespace, Missing::Refused).await
+        let usual = |_: &[DynamicObject]| Ok(USUAL_ALGORITHM);
+        Self::by_lists(client, namespace, Missing::Refused, usual).await
     }
 
-    async fn by_lists(client: Client, namespace: &str, missing: Missing) -> Result<Opened, Error> {
+    async fn by_lists(
+        client: Client,
+        namespace: &str,
+        missing: Missing,
+        algorithm: impl FnOnce(&[DynamicObject]) -> Result<Algorithm, Error>,
+    ) -> Result<Opened, Error> {
         let client = bounded(&client);
         let (config_maps, secrets) = futures::try_join!(
             config_maps(&client, namespace),
             keys::opaque_secrets(&client, namespace),
         )?;
+        let missing = (missing, algorithm(&config_maps)?);
         let listed = Some(secrets.as_slice());
         let (cluster, unwritten_keys) =
             Self::with_keys(client, namespace, &config_maps, listed, missing).await?;
@@ -141,10 +161,11 @@ impl Cluster {
         namespace: &str,
         config_maps: &[DynamicObject],
         secrets: Option<&[Object]>,
-        missing: Missing,
+        (missing, algorithm): (Missing, Algorithm),
     ) -> Result<(Self, Vec<Object>), Error> {
         let id = find_id(config_maps, namespace)?;
-        let (key, unwritten) = keys::own_key(&client, namespace, secrets, missing).await?;
+        let (key, unwritten) =
+            keys::own_key(&client, namespace, secrets, missing, algorithm).await?;
         let (record_key, other) = keys::record_key(&client, namespace, secrets, missing).await?;
         let unwritten_keys = unwritten.into_iter().chain(other).collect();
         let registry =
@@ -241,6 +262,8 @@ pub struct Opened {
     pub settings: Option<Object>,
 }
 
+/// The algorithm of a key pair that is made, if nothing is said: Liqo's.
+const USUAL_ALGORITHM: Algorithm = Algorithm::Ed25519;
 const SETTINGS_SECRET: &str = "liqo-auth-settings";
 
 fn is_record(secret: &Object) -> bool {

@@ -1,6 +1,7 @@
 //! What a cluster keeps for the library: its ID and its keys.
 
-use liqo_auth::crypto::SigningKey;
+use kube::api::DynamicObject;
+use liqo_auth::crypto::{Algorithm, SigningKey};
 use liqo_auth_kube::{Cluster, Error};
 use serde_json::json;
 
@@ -23,6 +24,40 @@ async fn keys_are_made_once() {
     );
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the caller's decision may fail")]
+fn ed25519(_: &[DynamicObject]) -> Result<Algorithm, Error> {
+    Ok(Algorithm::Ed25519)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_key_has_the_algorithm_that_the_caller_chooses() {
+    let server = FakeApiServer::with_liqo("milan");
+    // The decision goes by the ConfigMaps. If it fails, no key is made.
+    let undecided = |listed: &[DynamicObject]| {
+        assert_eq!(listed.len(), 1);
+        Err(Error::NotSynchronized)
+    };
+    let opened = Cluster::open_with_objects(server.client(), "liqo", undecided).await;
+    assert!(matches!(opened, Err(Error::NotSynchronized)), "{opened:?}");
+    // No build makes such a key.
+    let too_short = |_: &[DynamicObject]| Ok(Algorithm::Rsa { bits: 1024 });
+    let tried = Cluster::try_with_objects(server.client(), "liqo", too_short).await;
+    let opened = Cluster::open_with_objects(server.client(), "liqo", too_short).await;
+    for refused in [tried, opened] {
+        let error = refused.unwrap_err().to_string();
+        let expected = "liqo/authentication-keys: a key with the algorithm RSA-1024 cannot be made";
+        assert!(error.contains(expected), "{error}");
+    }
+    assert!(names(&server, "secrets").is_empty());
+    // A key that is there stays.
+    Cluster::open(server.client()).await.unwrap();
+    let opened = Cluster::open_with_objects(server.client(), "liqo", too_short).await;
+    assert_eq!(
+        opened.unwrap().cluster.key().public_key().algorithm(),
+        Algorithm::Ed25519
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_is_only_read_gets_no_keys() {
     let server = FakeApiServer::with_liqo("milan");
@@ -40,13 +75,13 @@ async fn a_cluster_that_is_only_read_gets_no_keys() {
 #[tokio::test(start_paused = true)]
 async fn a_trial_makes_the_missing_keys_in_memory() {
     let server = FakeApiServer::with_liqo("milan");
-    let tried = Cluster::try_with_objects(server.client(), "liqo").await;
+    let tried = Cluster::try_with_objects(server.client(), "liqo", ed25519).await;
     let unwritten = tried.unwrap().unwritten_keys.into_iter();
     let unwritten: Vec<String> = unwritten.map(|secret| secret.id().name).collect();
     assert_eq!(unwritten, ["authentication-keys", "liqo-auth-record-key"]);
     assert!(names(&server, "secrets").is_empty());
     let made = Cluster::open(server.client()).await.unwrap();
-    let tried = Cluster::try_with_objects(server.client(), "liqo").await;
+    let tried = Cluster::try_with_objects(server.client(), "liqo", ed25519).await;
     let tried = tried.unwrap();
     assert!(tried.unwritten_keys.is_empty());
     assert_eq!(tried.cluster.key().public_key(), made.key().public_key());
@@ -62,7 +97,7 @@ async fn a_key_in_a_secret_of_another_type_is_used() {
     let mut key = first.all("secrets").remove(0);
     key["type"] = json!("example.com/keys");
     second.put(key);
-    let opened = Cluster::open_with_objects(second.client(), "liqo").await;
+    let opened = Cluster::open_with_objects(second.client(), "liqo", ed25519).await;
     let opened = opened.unwrap().cluster;
     assert_eq!(opened.key().public_key(), made.key().public_key());
     let read = Cluster::existing_with_objects(second.client(), "liqo").await;

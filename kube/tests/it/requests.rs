@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use liqo_auth::crypto::Algorithm;
 use liqo_auth_kube::Cluster;
 
 use crate::{
@@ -13,7 +14,8 @@ use crate::{
 async fn a_tool_opens_a_cluster_by_two_lists() {
     let server = FakeApiServer::with_liqo("milan");
     let client = server.client();
-    Cluster::open_with_objects(client, "liqo").await.unwrap();
+    let opened = Cluster::open_with_objects(client, "liqo", |_| Ok(Algorithm::Ed25519));
+    opened.await.unwrap();
     // The two keys are made once.
     assert_eq!(by_method(&server.requests()), [("GET", 2), ("POST", 2)]);
     let before = server.requests().len();

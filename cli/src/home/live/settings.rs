@@ -147,6 +147,8 @@ impl Live {
             is_internal,
             require_approval: said.require_approval,
             peer_again_days: said.peer_again_days,
+            nonce_lifetime: said.nonce_lifetime,
+            certificate_lifetime: said.certificate_lifetime,
             signer,
             for_cluster: false,
             key_per_provider: said.key_per_provider,

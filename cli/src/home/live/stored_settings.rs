@@ -5,7 +5,10 @@
 //! other peers, their proxies and their keys, and say who is let in without a handshake.
 
 use kube::api::DynamicObject;
-use liqo_auth::model::{Kind, Object, ObjectRef, Resource, Secret};
+use liqo_auth::{
+    crypto::Algorithm,
+    model::{DocumentError, Kind, Object, ObjectRef, Resource, Secret},
+};
 
 use super::super::settings::{OfPeers, OnCluster};
 use crate::failure::{Failure, Result};
@@ -28,6 +31,15 @@ impl StoredSettings {
         }
     }
 
+    /// What these ConfigMaps of a namespace say.
+    pub(super) fn of(namespace: &str, config_maps: &[DynamicObject]) -> Self {
+        let is_it = |it: &&DynamicObject| it.metadata.name.as_deref() == Some(NAME);
+        Self {
+            config_map: config_maps.iter().find(is_it).cloned(),
+            ..Self::none(namespace)
+        }
+    }
+
     pub(super) fn config_map_id(&self) -> ObjectRef {
         ObjectRef::new(Kind::ConfigMap, self.namespace.as_str(), NAME)
     }
@@ -46,13 +58,27 @@ impl StoredSettings {
 
     /// What the ConfigMap says. Without one, nothing is said.
     pub(super) fn in_config_map(&self) -> Result<OnCluster> {
+        self.read_config_map().map_err(|error| {
+            Failure::at_odds(format!("{}, {KEY}: {error:#}", self.config_map_id()))
+        })
+    }
+
+    fn read_config_map(&self) -> Result<OnCluster, DocumentError> {
         let text = self.config_map.as_ref().and_then(|settings| {
             let text = settings.data.pointer(&format!("/data/{KEY}"));
             text.and_then(serde_json::Value::as_str)
         });
-        OnCluster::read(text.unwrap_or("{}").as_bytes()).map_err(|error| {
-            Failure::at_odds(format!("{}, {KEY}: {error:#}", self.config_map_id()))
-        })
+        OnCluster::read(text.unwrap_or("{}").as_bytes())
+    }
+
+    /// The algorithm of the cluster's key pair, if it is not made yet.
+    pub(super) fn key_algorithm(&self) -> Result<Algorithm, liqo_auth_kube::Error> {
+        let said = self.read_config_map();
+        let said = said.map_err(|error| liqo_auth_kube::Error::Setup {
+            object: self.config_map_id(),
+            problem: format!("{KEY}: {error:#}"),
+        })?;
+        Ok(said.key_algorithm.unwrap_or_default().algorithm())
     }
 
     fn in_secret(&self) -> Result<OfPeers> {

@@ -3,6 +3,7 @@
 mod addresses;
 mod by_peering_user;
 mod decisions;
+mod lifetimes;
 mod listeners;
 mod meanwhile;
 mod own_keys;
