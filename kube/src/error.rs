@@ -138,6 +138,17 @@ pub(crate) async fn succeeds_in_time<T>(
 const HALF_A_MINUTE: Duration = Duration::from_secs(30);
 
 impl Error {
+    /// The object that the error speaks of, if it names one.
+    pub(crate) fn object(&self) -> Option<&ObjectRef> {
+        match self {
+            Self::Library(error) => error.at().object.as_ref(),
+            Self::Setup { object, .. } | Self::NoKey(object) | Self::Conflict(object) => {
+                Some(object)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the API server refuses the request to this user (403).
     pub fn is_forbidden(&self) -> bool {
         let Self::Request { source, .. } = self else {
@@ -167,4 +178,35 @@ pub(crate) fn with_sources(error: &dyn core::error::Error) -> String {
         cause = source.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use liqo_auth::{
+        model::{Kind, Tenant},
+        verify::claimed_consumer,
+    };
+
+    use super::*;
+
+    #[test]
+    fn some_errors_name_an_object() {
+        let id = ObjectRef::new(Kind::Tenant, "liqo-tenant-rome", "rome");
+        let mut tenant = Tenant::default();
+        tenant.metadata.name.clone_from(&id.name);
+        tenant.metadata.namespace.clone_from(&id.namespace);
+        let setup = Error::Setup {
+            object: id.clone(),
+            problem: String::new(),
+        };
+        for error in [
+            Error::Library(claimed_consumer(&tenant).unwrap_err()),
+            setup,
+            Error::NoKey(id.clone()),
+            Error::Conflict(id.clone()),
+        ] {
+            assert_eq!(error.object(), Some(&id), "{error}");
+        }
+        assert_eq!(Error::Stopped.object(), None);
+    }
 }

@@ -1,11 +1,11 @@
 //! Kubernetes events in the tenant namespaces: decisions, refusals and failures.
 
 mod budget;
+mod regarding;
 mod series;
 #[cfg(test)]
 mod tests;
 
-use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{
     Client,
     runtime::events::{Event, EventType, Recorder, Reporter},
@@ -13,10 +13,11 @@ use kube::{
 use liqo_auth::{
     audit::{self, Decision},
     machine::{Notice, Remedy, View},
-    model::{ClusterId, Kind, Namespace, Resource, names},
+    model::{ClusterId, Namespace, Resource, names},
 };
 use serde_json::Value;
 
+pub(super) use self::regarding::{Regarding, object_of};
 use self::{budget::Budget, series::AllSeries};
 use crate::error::{succeeds_in_time, with_sources};
 
@@ -45,37 +46,39 @@ impl Events {
     }
 
     /// Publishes a decision of the library in a peer's tenant namespace.
-    pub(super) async fn decided(&self, namespace: &str, decided: &audit::Event) {
+    pub(super) async fn decided(&self, regarding: &Regarding, decided: &audit::Event) {
         let reason = decided.decision.name();
-        self.publish(namespace, EventType::Normal, reason, &note_on(decided))
+        self.publish(regarding, EventType::Normal, reason, &note_on(decided))
             .await;
     }
 
     /// Publishes a warning for the administrator in a peer's tenant namespace.
-    pub(super) async fn warned(&self, namespace: &str, reason: &str, note: &str) {
-        self.publish(namespace, EventType::Warning, reason, note)
+    pub(super) async fn warned(&self, regarding: &Regarding, reason: &str, note: &str) {
+        self.publish(regarding, EventType::Warning, reason, note)
             .await;
     }
 
-    async fn publish(&self, namespace: &str, type_: EventType, reason: &str, note: &str) {
+    async fn publish(&self, regarding: &Regarding, type_: EventType, reason: &str, note: &str) {
+        let namespace = regarding.in_namespace();
         let Some(left_out) = self.budget.spend(namespace, reason) else {
             return;
         };
         let make = || Recorder::new(self.client.clone(), self.reporter.clone());
         let recorder = self.series.recorder(namespace, reason, note, make);
-        publish_by(&recorder, namespace, type_, reason, note).await;
+        publish_by(&recorder, regarding, type_, reason, note).await;
         if left_out > 0 {
             let note = format!(
                 "{left_out} events with the reason {reason} were left out before, since there were too many; the log has them"
             );
-            publish_by(&make(), namespace, EventType::Warning, LEFT_OUT, &note).await;
+            let namespace = Regarding::namespace(namespace);
+            publish_by(&make(), &namespace, EventType::Warning, LEFT_OUT, &note).await;
         }
     }
 }
 
 async fn publish_by(
     recorder: &Recorder,
-    namespace: &str,
+    regarding: &Regarding,
     type_: EventType,
     reason: &str,
     note: &str,
@@ -87,16 +90,9 @@ async fn publish_by(
         action: "Authenticate".to_owned(),
         secondary: None,
     };
-    let regarding = ObjectReference {
-        api_version: Some(Kind::Namespace.api_version().to_owned()),
-        kind: Some(Kind::Namespace.to_string()),
-        name: Some(namespace.to_owned()),
-        // Otherwise the event would be in the namespace `default`.
-        namespace: Some(namespace.to_owned()),
-        ..ObjectReference::default()
-    };
-    let request = format!("publish an event in {namespace}");
-    let published = succeeds_in_time(request, recorder.publish(&event, &regarding)).await;
+    let request = format!("publish an event in {}", regarding.in_namespace());
+    let publishing = recorder.publish(&event, regarding.reference());
+    let published = succeeds_in_time(request, publishing).await;
     if let Err(error) = published {
         tracing::debug!(error = %with_sources(&error), "an event cannot be published");
     }

@@ -236,7 +236,8 @@ impl ControllerBuilder {
     }
 
     /// Publishes Kubernetes events in the tenant namespaces: the decisions, refusals and
-    /// failures. Equal events become one event with a count. A peer causes 25 events of each
+    /// failures, each at the object that it speaks of, if that is in the namespace. Equal events
+    /// become one event with a count. A peer causes 25 events of each
     /// reason at once, and then one a minute; the next one is followed by the event
     /// `EventsLeftOut` with the number of those that were left out, which
     /// [`Counts::events_left_out`] counts. The controller needs the

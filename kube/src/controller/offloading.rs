@@ -13,12 +13,12 @@ use liqo_auth::{
 };
 
 use super::{
-    peer::{FAILED, ONE_SECOND, SHORTLY},
+    peer::{ONE_SECOND, SHORTLY, failed},
     shared::{Reports, Shared},
 };
 use crate::{
     Error,
-    error::{in_time, succeeds_in_time, with_sources},
+    error::{in_time, succeeds_in_time},
     offloading::{
         Affected, Listing, MadeChange, MadeKind, Offloading, Wanted, follow, quotas, virtual_nodes,
     },
@@ -86,7 +86,7 @@ impl Shared {
                 Ok(objects) => wanted.extend(objects),
                 // The side's look reports the same, and is tried again.
                 Err(error) => {
-                    reports.insert(with_sources(&error), FAILED);
+                    reports.extend([failed(&error)]);
                 }
             }
         }
@@ -98,7 +98,7 @@ impl Shared {
                 Listing::Awaited => continue,
                 Listing::NotServed => {
                     let error = Error::NoOffloading(kind.plural());
-                    reports.insert(error.to_string(), FAILED);
+                    reports.extend([failed(&error)]);
                     continue;
                 }
                 Listing::Complete => {}
@@ -111,7 +111,7 @@ impl Shared {
                 }
                 Err(error) => {
                     self.counters.failures.add_one();
-                    reports.insert(with_sources(&error), FAILED);
+                    reports.extend([failed(&error)]);
                     retry = Some(ONE_SECOND);
                 }
             }

@@ -5,15 +5,16 @@ use std::{sync::Arc, time::Duration};
 use futures::future::join_all;
 use liqo_auth::{
     machine::{
-        Awaited, Effect, Machine, Message, Step,
+        Awaited, Effect, Machine, Message, Step, View,
         drive::{self, Next, Run, Stopped},
     },
     model::{ClusterId, Object, ObjectRef, names},
 };
 
 use super::{
-    Done, events,
-    shared::{Order, Reports, Shared},
+    Done,
+    events::{self, Regarding},
+    shared::{Order, Report, Reports, Shared},
 };
 use crate::{Applied, Error, error::with_sources, object};
 
@@ -73,12 +74,12 @@ impl Shared {
                     overtaken = Some(id);
                 }
                 Ok(Pause::Restless(stopped)) => {
-                    reports.insert(stopped.to_string(), UNSETTLED);
+                    reports.insert(stopped.to_string(), report(UNSETTLED, None));
                     retry = Some(ONE_SECOND);
                 }
                 Err(error) => {
                     self.counters.failures.add_one();
-                    reports.insert(with_sources(&error), FAILED);
+                    reports.extend([failed(&error)]);
                     retry = Some(ONE_SECOND);
                 }
             }
@@ -91,7 +92,7 @@ impl Shared {
         });
         if let Some(id) = overtaken.filter(|_| in_a_row >= MOST_ATTEMPTS) {
             let message = format!("{id} cannot be written: it is missing or keeps changing");
-            reports.insert(message, FAILED);
+            reports.insert(message, report(FAILED, Some(id)));
         }
         again = again.into_iter().chain(retry).min();
         self.report(&peer, reports, is_complete).await;
@@ -138,8 +139,7 @@ impl Shared {
                         continue;
                     }
                     // A notice is reported even if the step removes its cause.
-                    let notices = step.notices.iter();
-                    reports.extend(notices.map(|notice| (events::note(notice, peer), NOTICE)));
+                    reports.extend(self.noticed(peer, &step));
                     run.looked(step);
                     self.publish(peer, run.carried_out()).await;
                 }
@@ -152,11 +152,10 @@ impl Shared {
             }
         }
         let step = run.into_step();
-        let refusals = step
-            .refused
-            .iter()
-            .map(|refused| with_advice(&refused.error));
-        reports.extend(refusals.map(|refusal| (refusal, REFUSED)));
+        reports.extend(step.refused.iter().map(|refused| {
+            let object = refused.object.clone();
+            (with_advice(&refused.error), report(REFUSED, object))
+        }));
         outbox.extend(step.outbox);
         Ok(Pause::Until(
             step.wait.next_run(self.clock.now()?, self.poll),
@@ -273,9 +272,12 @@ impl Shared {
             }
         }
         if let Some(events) = self.events.as_ref().filter(|_| !decided.is_empty()) {
-            let namespace = self.tenant_namespace(peer);
             let decided = decided.iter();
-            join_all(decided.map(|event| events.decided(&namespace, event))).await;
+            let decided = decided.map(|event| (event, self.regarding(peer, event.object.as_ref())));
+            let decided: Vec<_> = decided.collect();
+            let published = decided.iter();
+            let published = published.map(|(event, regarding)| events.decided(regarding, event));
+            join_all(published).await;
         }
     }
 
@@ -371,25 +373,55 @@ impl Shared {
         if fresh.is_empty() {
             return;
         }
-        let namespace = self.tenant_namespace(peer);
-        for (message, reason) in &fresh {
-            tracing::warn!(%peer, reason, "{message}");
+        for (message, report) in &fresh {
+            tracing::warn!(%peer, reason = report.reason, "{message}");
         }
         if let Some(events) = &self.events {
-            let warned = fresh.iter();
-            let warned = warned.map(|(message, reason)| events.warned(&namespace, reason, message));
+            let warned = fresh.iter().map(|(message, report)| async {
+                let regarding = self.regarding(peer, report.object.as_ref());
+                events.warned(&regarding, report.reason, message).await;
+            });
             join_all(warned).await;
         }
     }
 
-    /// The name of the peer's tenant namespace, which contains the peer's events.
-    pub(super) fn tenant_namespace(&self, peer: &ClusterId) -> String {
+    /// The notices of a step, each with the object that it speaks of.
+    fn noticed(&self, peer: &ClusterId, step: &Step) -> Reports {
         let mirror = self.mirror();
-        match mirror.view(peer) {
-            Ok(view) => events::tenant_namespace(&view),
-            Err(_) => names::tenant_namespace(peer),
-        }
+        let view = mirror.view(peer).ok();
+        let namespace = tenant_namespace(view.as_ref(), peer);
+        let noticed = step.notices.iter().map(|notice| {
+            let object = view.as_ref();
+            let object = object.and_then(|view| events::object_of(notice, view, &namespace));
+            (events::note(notice, peer), report(NOTICE, object))
+        });
+        noticed.collect()
     }
+
+    /// What an event about an object of a peer regards. The peer's tenant namespace contains
+    /// the peer's events.
+    pub(super) fn regarding(&self, peer: &ClusterId, object: Option<&ObjectRef>) -> Regarding {
+        let mirror = self.mirror();
+        let view = mirror.view(peer).ok();
+        Regarding::of(
+            &tenant_namespace(view.as_ref(), peer),
+            object,
+            view.as_ref(),
+        )
+    }
+}
+
+fn tenant_namespace(view: Option<&View<'_>>, peer: &ClusterId) -> String {
+    view.map_or_else(|| names::tenant_namespace(peer), events::tenant_namespace)
+}
+
+pub(super) fn report(reason: &'static str, object: Option<ObjectRef>) -> Report {
+    Report { reason, object }
+}
+
+/// The report of a failure.
+pub(super) fn failed(error: &Error) -> (String, Report) {
+    (with_sources(error), report(FAILED, error.object().cloned()))
 }
 
 /// What is refused, why, and what to do.
@@ -400,7 +432,7 @@ fn with_advice(error: &liqo_auth::Error) -> String {
 // The reasons of log messages and of Kubernetes events.
 const REFUSED: &str = "Refused";
 const NOTICE: &str = "Notice";
-pub(super) const FAILED: &str = "Failed";
+const FAILED: &str = "Failed";
 const UNSETTLED: &str = "Unsettled";
 pub(super) const MOST_ATTEMPTS: u32 = 8;
 /// Usually long enough for a watch to show another writer's change.

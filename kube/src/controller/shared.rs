@@ -15,7 +15,7 @@ use liqo_auth::{
     Consumer, Provider,
     error::Error as LibraryError,
     machine::{Concerns, Env, Machine, Mirror, MirrorError, Step, View, Watch, drive::Deliveries},
-    model::ClusterId,
+    model::{ClusterId, ObjectRef},
     policy::Addresses,
 };
 use tokio::sync::watch;
@@ -96,8 +96,15 @@ pub(crate) struct Shared {
     stopping: AtomicBool,
 }
 
-/// The log messages about a peer, each with the reason of its Kubernetes event.
-pub(super) type Reports = BTreeMap<String, &'static str>;
+/// The log messages about a peer, each with what its Kubernetes event says besides.
+pub(super) type Reports = BTreeMap<String, Report>;
+
+/// The reason of an event, and the object that it speaks of.
+#[derive(Clone)]
+pub(super) struct Report {
+    pub(super) reason: &'static str,
+    pub(super) object: Option<ObjectRef>,
+}
 
 /// The memory of a controller about a peer. It prevents repeated messages and log
 /// lines, and determines the delays after failures. The exchange does not depend on it.
@@ -337,7 +344,11 @@ mod tests {
         let mut record = Record::default();
         let mut fresh = |message: &str, is_complete| {
             let reports = message.split_terminator(',');
-            let reports = reports.map(|message| (message.to_owned(), "Refused"));
+            let report = Report {
+                reason: "Refused",
+                object: None,
+            };
+            let reports = reports.map(|message| (message.to_owned(), report.clone()));
             let fresh = record.note(reports.collect(), is_complete);
             fresh.into_keys().collect::<Vec<_>>().join(",")
         };

@@ -1,10 +1,13 @@
 //! Kubernetes events for the administrator.
 
+use std::time::Duration;
+
 use futures::future::pending;
 use kube::Client;
 use liqo_auth::Provider;
 use liqo_auth_kube::{Cluster, Controller, Handle};
-use tokio::task::JoinSet;
+use serde_json::{Value, json};
+use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
     clusters::{id, signer},
@@ -33,6 +36,62 @@ async fn events_are_in_the_tenant_namespace_that_there_is() {
         );
     }
 }
+
+/// `kubectl describe` shows an event with the object that it regards, by the object's UID.
+#[tokio::test(start_paused = true)]
+async fn events_regard_the_objects_that_they_speak_of() {
+    let milan = FakeApiServer::with_liqo("milan");
+    milan.put(tenant_namespace(ROME));
+    let mut running = JoinSet::new();
+    let handle = provider(milan.client(), &mut running).await;
+    handle.invite(&id("rome")).await.unwrap();
+    let nonce = |it: &Value| it["metadata"]["name"] == "liqo-nonce";
+    let secrets = milan.all("secrets");
+    let nonce = secrets.iter().find(|it| nonce(it)).unwrap();
+    let regarding = regarding(&milan, "NonceMade");
+    assert_eq!(regarding["kind"], "Secret");
+    assert_eq!(regarding["name"], "liqo-nonce");
+    assert_eq!(regarding["namespace"], ROME);
+    assert_eq!(regarding["uid"], nonce["metadata"]["uid"]);
+
+    milan.put(json!({
+        "apiVersion": "authentication.liqo.io/v1beta1",
+        "kind": "Tenant",
+        "metadata": { "name": "rome", "namespace": ROME },
+        "spec": { "clusterID": "rome" },
+    }));
+    until(|| {
+        milan
+            .all("events")
+            .iter()
+            .any(|it| it["reason"] == "Refused")
+    })
+    .await;
+    let regarding = self::regarding(&milan, "Refused");
+    assert_eq!(regarding["kind"], "Tenant");
+    assert_eq!(regarding["name"], "rome");
+    let tenants = milan.all("tenants");
+    assert_eq!(regarding["uid"], tenants[0]["metadata"]["uid"]);
+}
+
+/// What an event with this reason regards.
+fn regarding(server: &FakeApiServer, reason: &str) -> Value {
+    let mut events = server.all("events");
+    events.retain(|event| event["reason"] == reason);
+    events.remove(0)["regarding"].take()
+}
+
+async fn until(holds: impl Fn() -> bool) {
+    for _ in 0..100 {
+        if holds() {
+            return;
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+    panic!("it does not hold within ten seconds");
+}
+
+const ROME: &str = "liqo-tenant-rome";
 
 /// A provider that publishes events.
 pub async fn provider(client: Client, running: &mut JoinSet<()>) -> Handle {

@@ -8,8 +8,9 @@ use http::{Request, Response};
 use kube::client::Body;
 use liqo_auth::{
     crypto::BoxError,
-    model::{ObjectRef, Quantity, TenantCondition},
+    model::{Kind, ObjectRef, Quantity, TenantCondition},
 };
+use serde_json::json;
 use tokio::time::advance;
 use tower::service_fn;
 
@@ -44,7 +45,7 @@ fn a_note_ends_at_the_limit_and_between_characters() {
 async fn another_text_is_another_event_and_the_same_text_is_a_series() {
     let (client, sent) = server();
     let events = Events::new(client);
-    let rome = "liqo-tenant-rome";
+    let rome = &Regarding::namespace(ROME);
     for note in [
         "stays Drained",
         "stays Drained",
@@ -53,9 +54,7 @@ async fn another_text_is_another_event_and_the_same_text_is_a_series() {
     ] {
         events.warned(rome, "Notice", note).await;
     }
-    events
-        .warned("liqo-tenant-turin", "Notice", "stays Drained")
-        .await;
+    events.warned(&turin(), "Notice", "stays Drained").await;
     let sent = sent.lock().unwrap();
     let shown: Vec<(Option<&str>, Option<u64>)> = sent
         .iter()
@@ -77,7 +76,7 @@ async fn another_text_is_another_event_and_the_same_text_is_a_series() {
 async fn a_flood_of_one_peer_is_bounded_and_says_how_many_were_left_out() {
     let (client, sent) = server();
     let events = Events::new(client);
-    let (rome, number) = ("liqo-tenant-rome", || sent.lock().unwrap().len());
+    let (rome, number) = (&Regarding::namespace(ROME), || sent.lock().unwrap().len());
     for slice in 0..100 {
         let note = format!("the slice {slice} is refused");
         events.warned(rome, "Refused", &note).await;
@@ -85,7 +84,7 @@ async fn a_flood_of_one_peer_is_bounded_and_says_how_many_were_left_out() {
     assert_eq!((number(), events.left_out()), (25, 75));
     // What a person has to do is told nevertheless, and so is what concerns others.
     events.warned(rome, "Notice", "approve it").await;
-    events.warned("liqo-tenant-turin", "Refused", "no").await;
+    events.warned(&turin(), "Refused", "no").await;
     assert_eq!((number(), events.left_out()), (27, 75));
 
     advance(Duration::from_secs(60)).await;
@@ -96,7 +95,7 @@ async fn a_flood_of_one_peer_is_bounded_and_says_how_many_were_left_out() {
     let sent = sent.lock().unwrap();
     let last = sent.last().unwrap();
     assert_eq!(last["reason"], "EventsLeftOut");
-    assert_eq!(last["metadata"]["namespace"], rome);
+    assert_eq!(last["metadata"]["namespace"], ROME);
     let note = last["note"].as_str().unwrap();
     assert!(
         note.starts_with("75 events with the reason Refused"),
@@ -104,8 +103,43 @@ async fn a_flood_of_one_peer_is_bounded_and_says_how_many_were_left_out() {
     );
 }
 
+/// Two objects of a peer are two events, although their reason is the same.
+#[tokio::test(start_paused = true)]
+async fn an_event_regards_its_object() {
+    let (client, sent) = server();
+    let events = Events::new(client);
+    for id in [None, Some(&slice())] {
+        let regarding = Regarding::of(ROME, id, None);
+        events.warned(&regarding, "Notice", "the same text").await;
+    }
+    let sent = sent.lock().unwrap();
+    let regarding: Vec<(&Value, &Value, &Value)> = sent
+        .iter()
+        .map(|event| {
+            let object = &event["regarding"];
+            (&object["kind"], &object["name"], &event["series"])
+        })
+        .collect();
+    let [namespace, slice] = [("Namespace", ROME), ("ResourceSlice", "mypool")]
+        .map(|(kind, name)| (json!(kind), json!(name)));
+    assert_eq!(
+        regarding,
+        [
+            (&namespace.0, &namespace.1, &Value::Null),
+            (&slice.0, &slice.1, &Value::Null)
+        ]
+    );
+    assert!(sent.iter().all(|it| it["metadata"]["namespace"] == ROME));
+}
+
+const ROME: &str = "liqo-tenant-rome";
+
+fn turin() -> Regarding {
+    Regarding::namespace("liqo-tenant-turin")
+}
+
 fn slice() -> ObjectRef {
-    ObjectRef::new(Kind::ResourceSlice, "liqo-tenant-rome", "mypool")
+    ObjectRef::new(Kind::ResourceSlice, ROME, "mypool")
 }
 
 fn cpu(amount: &str) -> BTreeMap<String, Quantity> {

@@ -198,9 +198,9 @@ impl Replication {
         if failure.is_some() && is_lasting && self.reported != failure {
             let note = failure.clone().unwrap_or_default();
             tracing::warn!(peer = %self.peer, reason = NOT_REPLICATED, "{note}");
-            let namespace = self.shared.tenant_namespace(&self.peer);
+            let regarding = self.shared.regarding(&self.peer, None);
             if let Some(events) = &self.shared.events {
-                events.warned(&namespace, NOT_REPLICATED, &note).await;
+                events.warned(&regarding, NOT_REPLICATED, &note).await;
             }
             self.reported = failure;
         }
