@@ -74,6 +74,9 @@ fn the_controllers_follow_the_lifetimes() {
         "apiServer": "https://milan.example:6443",
         "nonceLifetime": "90m",
     }));
+    until("the settings count", || {
+        folder.read("log").contains("have changed")
+    });
     milan.declare_rome();
     until("rome is invited", || milan.invites());
     assert_eq!(milan.minutes_of_nonce(), 90);
