@@ -19,6 +19,7 @@ pub(crate) mod peering_user;
 mod rotate;
 pub(crate) mod running;
 mod set;
+mod sign_again;
 pub(crate) mod sites;
 mod slices;
 mod switches;
@@ -39,7 +40,7 @@ use crate::{environment::Now, home::Signer, key_algorithm::KeyAlgorithm, policy_
 
 pub(crate) use administration::{
     Activate, Approve, Cordon, Deny, Doctor, Drain, NamedSlice, Picture, Release, Remote, Renew,
-    Replicate, SignAgain, Status, StatusFormat, Unauthenticate, Uncordon,
+    Replicate, Status, StatusFormat, Unauthenticate, Uncordon,
 };
 pub(crate) use aws::{AwsKeyFormat, DeleteAwsKey, GetAwsKeys, SetAwsUser};
 use examples::*;
@@ -53,6 +54,7 @@ pub(crate) use pages::{command, parser};
 pub(crate) use rotate::{Rotate, RotateKey};
 pub(crate) use running::{GuardMode, Rbac, Run};
 pub(crate) use set::Set;
+pub(crate) use sign_again::SignAgain;
 use sites::{LiqoNamespace, REMOTE_NAMESPACE, also_without_liqo};
 pub(crate) use sites::{LocalSite, RemoteSite};
 pub(crate) use slices::{CreateResourceSlice, DeleteResourceSlice};
@@ -222,8 +224,9 @@ pub(crate) enum Command {
     /// Deny a request that waits for approval (on the provider)
     #[command(subcommand, after_help = APPROVE_EXAMPLES)]
     Deny(Deny),
-    /// Request a signature again after a denied or failed request (on the provider)
-    #[command(subcommand, after_help = SIGN_AGAIN_EXAMPLES)]
+    /// Request a signature again: after a denied or failed request, or before a renewal is due
+    /// (on the provider)
+    #[command(subcommand, after_help = sign_again::EXAMPLES)]
     SignAgain(SignAgain),
     /// Forget the pins of a peer, after its administrator has reported a change
     Release(Release),

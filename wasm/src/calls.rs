@@ -110,7 +110,7 @@ impl ProviderCall {
             Self::AwsKeyRevoked(id) => provider.aws_key_revoked(view, id),
             Self::SignAgain(slice) => {
                 let holder = slice.clone().map_or(Holder::ControlPlane, Holder::Slice);
-                provider.sign_again(view, &holder)
+                provider.sign_again(view, &holder, false, now)
             }
             Self::CordonSlice(slice) => provider.cordon_slice(view, slice),
             Self::UncordonSlice(slice) => provider.uncordon_slice(view, slice),

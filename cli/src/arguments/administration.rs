@@ -137,16 +137,6 @@ pub(crate) enum Deny {
     },
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum SignAgain {
-    /// Request a certificate for the tenant again
-    #[command(visible_aliases = kinds::TENANT)]
-    Tenant(NamedTenant),
-    /// Request a certificate for the slice again
-    #[command(name = "resourceslice", visible_aliases = kinds::RESOURCE_SLICE)]
-    ResourceSlice(NamedSlice),
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct NamedTenant {
     /// The tenant's name: the cluster ID of the consumer

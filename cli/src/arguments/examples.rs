@@ -135,11 +135,6 @@ Examples:
   liqo-auth approve resourceslice mypool --context provider --remote-cluster-id cl-consumer
   liqo-auth deny tenant cl-consumer --home ./cl-provider --reason 'nobody asked for it'";
 
-pub(super) const SIGN_AGAIN_EXAMPLES: &str = "\
-Examples:
-  liqo-auth sign-again tenant cl-consumer --home ./cl-provider
-  liqo-auth sign-again resourceslice mypool --home ./cl-provider --remote-cluster-id cl-consumer";
-
 /// The examples of a page that has none in its definition.
 pub(super) fn of(path: &str) -> Option<&'static str> {
     let found = PAGES.iter().find(|(page, _)| *page == path);
@@ -207,8 +202,8 @@ Examples:
     ("approve tenant", APPROVE_EXAMPLES),
     ("approve resourceslice", APPROVE_EXAMPLES),
     ("deny tenant", APPROVE_EXAMPLES),
-    ("sign-again tenant", SIGN_AGAIN_EXAMPLES),
-    ("sign-again resourceslice", SIGN_AGAIN_EXAMPLES),
+    ("sign-again tenant", super::sign_again::EXAMPLES),
+    ("sign-again resourceslice", super::sign_again::EXAMPLES),
     ("release", "\
 Examples:
   liqo-auth release --home ./cl-consumer --remote-cluster-id cl-provider"),

@@ -1,7 +1,9 @@
 //! `sign-again`: requests a signature again, after the signer denied the request or
-//! after the request failed.
+//! after the request failed; with `--force`, also for a certificate that is in force.
 
-use liqo_auth::machine::Holder;
+mod anew;
+
+use liqo_auth::{machine::Holder, model::ClusterId};
 
 use crate::{
     arguments::SignAgain,
@@ -13,24 +15,22 @@ use crate::{
 };
 
 pub(super) fn run(context: &Context, command: &SignAgain) -> Result<()> {
-    let (peer, holder, shown) = match command {
-        SignAgain::Tenant(tenant) => {
-            let shown = format!("Tenant \"{}\"", tenant.name);
-            (&tenant.name, Holder::ControlPlane, shown)
-        }
-        SignAgain::ResourceSlice(slice) => {
-            let shown = format!("ResourceSlice \"{}\"", escaped(&slice.name));
-            let holder = Holder::Slice(slice.name.clone());
-            (&slice.remote_cluster_id, holder, shown)
-        }
-    };
+    let Wanted {
+        peer,
+        holder,
+        shown,
+        even_in_force,
+    } = &Wanted::of(command);
     let mut home = context.open(Use::Write)?;
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     // First, record a denial that is not recorded yet: it counts, too.
     provider.settle()?;
+    if *even_in_force {
+        return anew::sign(context, provider, holder, shown);
+    }
     let subject = format!("the request of {shown} is not signed again");
-    let step = provider.administer(&subject, |provider, view, _| {
-        provider.sign_again(view, &holder)
+    let step = provider.administer(&subject, |provider, view, env| {
+        provider.sign_again(view, holder, false, env.now)
     })?;
     if step.effects.is_empty() {
         return Err(Failure::waiting(format!(
@@ -48,5 +48,33 @@ pub(super) fn run(context: &Context, command: &SignAgain) -> Result<()> {
     match stand {
         ProviderStand::Refused(error) => Err(refused(&home, &error)),
         _ => Ok(()),
+    }
+}
+
+/// What is signed again.
+struct Wanted<'c> {
+    peer: &'c ClusterId,
+    holder: Holder,
+    /// The holder in words.
+    shown: String,
+    even_in_force: bool,
+}
+
+impl<'c> Wanted<'c> {
+    fn of(command: &'c SignAgain) -> Self {
+        match command {
+            SignAgain::Tenant { tenant, force } => Self {
+                peer: &tenant.name,
+                holder: Holder::ControlPlane,
+                shown: format!("Tenant \"{}\"", tenant.name),
+                even_in_force: force.force,
+            },
+            SignAgain::ResourceSlice { slice, force } => Self {
+                peer: &slice.remote_cluster_id,
+                holder: Holder::Slice(slice.name.clone()),
+                shown: format!("ResourceSlice \"{}\"", escaped(&slice.name)),
+                even_in_force: force.force,
+            },
+        }
     }
 }

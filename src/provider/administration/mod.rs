@@ -4,6 +4,7 @@ mod end;
 mod invitation;
 mod peering_user;
 mod release;
+mod signature;
 mod slices;
 mod transcript;
 

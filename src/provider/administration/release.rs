@@ -1,11 +1,10 @@
-//! The administrator's calls for conditions, pinned keys, deleted access keys and
-//! denied requests.
+//! The administrator's calls for conditions, pinned keys and deleted access keys.
 
 use crate::{
     audit::{Decision, Event},
     crypto::PublicKey,
     error::{Error, Precondition},
-    machine::{Holder, Step, View},
+    machine::{Step, View},
     model::{TenantCondition, Timestamp},
     provider::{Provider, credentials, rights},
 };
@@ -100,30 +99,6 @@ impl Provider {
         self.plan_with(view, Timestamp::EPOCH, |look, plan| {
             look.observed.check_record()?;
             credentials::forget_key(look, access_key_id, plan)
-        })
-    }
-
-    /// Submits a request to Kubernetes' signer again, after the request was denied
-    /// there or failed. Deletes the denied CertificateSigningRequest. The provider
-    /// then makes another one. Without this call, the provider does not repeat a
-    /// denied request.
-    ///
-    /// # Errors
-    /// As [`look`](Self::look).
-    pub fn sign_again(&self, view: &View<'_>, holder: &Holder) -> Result<Step, Error> {
-        self.plan_with(view, Timestamp::EPOCH, |look, plan| {
-            look.observed.check_record()?;
-            let mut denied = None;
-            plan.records.held(holder, |held| {
-                denied = held.signing.take_if(|attempt| attempt.denied.is_some());
-                if denied.is_some() {
-                    held.refused_renewal = None;
-                }
-            });
-            if let Some(attempt) = denied {
-                credentials::delete_denied(look, &attempt.name, plan);
-            }
-            Ok(())
         })
     }
 }

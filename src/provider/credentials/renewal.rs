@@ -13,7 +13,7 @@
 //! A jump of the clock only changes the position on that line. The due time is
 //! before the end, so no jump prevents the renewal permanently. Renewals do not form
 //! an endless series: each accepted certificate ends later than the certificate that
-//! it renews. A new certificate is due at once only if it is about to expire.
+//! it renews. An administrator may have a renewal due earlier, once. A new certificate is due at once only if it is about to expire.
 
 use super::{Credential, HolderContext, SigningRequest, certificate};
 use crate::{
@@ -60,7 +60,7 @@ impl HolderContext<'_> {
             return Renewal::NotBefore(due_at(now, until));
         };
         let due = issued.due_at();
-        if now < due {
+        if now < due && !held.due_now {
             return Renewal::NotBefore(due);
         }
         let request = certificate::request(self);

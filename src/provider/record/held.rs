@@ -22,6 +22,8 @@ sparse! {
     pub(crate) issued: Option<IssuedCertificate>,
     /// A refused renewal, so that the provider does not request it at each step.
     pub(crate) refused_renewal: Option<RefusedRenewal>,
+    /// Whether the renewal is due, although the certificate has most of its life left.
+    pub(crate) due_now: bool,
     /// The CertificateSigningRequest that is pending or denied.
     pub(crate) signing: Option<SigningAttempt>,
 }
@@ -50,7 +52,14 @@ impl HeldCredentials {
     pub(crate) fn take(&mut self, issued: IssuedCertificate) {
         self.issued = Some(issued);
         self.refused_renewal = None;
+        self.due_now = false;
         self.signing = None;
+    }
+
+    /// Has the certificate renewed now, if there is one.
+    pub(crate) fn renew_now(&mut self) {
+        self.due_now = self.issued.is_some();
+        self.refused_renewal = None;
     }
 }
 

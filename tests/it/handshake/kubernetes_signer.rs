@@ -269,7 +269,12 @@ fn a_denied_request_is_not_made_again_until_an_administrator_asks() {
         }
         let again = exchange
             .provider
-            .sign_again(&exchange.provider_view(), &Holder::ControlPlane)
+            .sign_again(
+                &exchange.provider_view(),
+                &Holder::ControlPlane,
+                false,
+                exchange.now,
+            )
             .unwrap();
         exchange.carry_out(true, again);
         exchange.turn_of_provider();
@@ -290,7 +295,12 @@ fn an_administrator_can_repeat_a_denied_request_before_kubernetes_deletes_it() {
     exchange.turn_of_provider();
     let again = exchange
         .provider
-        .sign_again(&exchange.provider_view(), &Holder::ControlPlane)
+        .sign_again(
+            &exchange.provider_view(),
+            &Holder::ControlPlane,
+            false,
+            exchange.now,
+        )
         .unwrap();
     assert!(matches!(
         again.effects.as_slice(),
@@ -305,7 +315,12 @@ fn an_administrator_can_repeat_a_denied_request_before_kubernetes_deletes_it() {
     // Without a denied request, a second call changes nothing.
     let again = exchange
         .provider
-        .sign_again(&exchange.provider_view(), &Holder::ControlPlane)
+        .sign_again(
+            &exchange.provider_view(),
+            &Holder::ControlPlane,
+            false,
+            exchange.now,
+        )
         .unwrap();
     assert!(again.is_settled());
 }
@@ -389,6 +404,32 @@ fn a_renewal_makes_another_request() {
     assert_eq!(names.len(), 2);
     assert!(names.contains(&first.metadata.name));
     assert_eq!(exchange.provider_phase().name(), "NeedsRights");
+}
+
+/// The wish is on record until the certificate comes, since that takes several steps.
+#[test]
+fn a_certificate_in_force_is_signed_again_in_the_same_steps() {
+    let mut exchange = requested();
+    exchange.turn_of_provider();
+    sign_approved(&mut exchange);
+    exchange.settle();
+    let first = exchange.certificate();
+    exchange.now = exchange.now + Duration::from_secs(86_400);
+    let (view, holder) = (exchange.provider_view(), Holder::ControlPlane);
+    let again = exchange
+        .provider
+        .sign_again(&view, &holder, true, exchange.now);
+    exchange.carry_out(true, again.unwrap());
+    exchange.turn_of_provider();
+    exchange.turn_of_provider();
+    assert_eq!(exchange.certificate(), first);
+    assert_eq!(sign_approved(&mut exchange), 1);
+    for _ in 0..4 {
+        exchange.turn_of_provider();
+    }
+    assert_ne!(exchange.certificate(), first);
+    assert_eq!(requests(&exchange.at_provider).len(), 2);
+    assert_eq!(exchange.provider_phase().name(), "Authenticated");
 }
 
 #[test]

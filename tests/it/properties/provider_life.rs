@@ -75,7 +75,7 @@ pub(super) enum Act {
     ReleaseKey,
     End,
     RevokeKey,
-    SignAgain,
+    SignAgain(bool),
     CordonSlice(usize),
     UncordonSlice(usize),
     ReconsiderSlice(usize),
@@ -283,7 +283,9 @@ impl Life {
                 let key = self.awaited_revocation.as_deref();
                 provider.aws_key_revoked(&view, key.unwrap_or("AKIAIOSFODNN7EXAMPLE"))
             }
-            Act::SignAgain => provider.sign_again(&view, &Holder::ControlPlane),
+            Act::SignAgain(even_in_force) => {
+                provider.sign_again(&view, &Holder::ControlPlane, even_in_force, now)
+            }
             Act::CordonSlice(number) => provider.cordon_slice(&view, slice(number)),
             Act::UncordonSlice(number) => provider.uncordon_slice(&view, slice(number)),
             Act::ReconsiderSlice(number) => provider.reconsider_slice(&view, slice(number)),
@@ -411,7 +413,8 @@ fn acts() -> impl Strategy<Value = Act> {
         Act::ReleaseKey,
         Act::End,
         Act::RevokeKey,
-        Act::SignAgain,
+        Act::SignAgain(false),
+        Act::SignAgain(true),
         Act::CordonSlice(0),
         Act::UncordonSlice(0),
         Act::ReconsiderSlice(1),

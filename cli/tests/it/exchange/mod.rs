@@ -7,5 +7,6 @@ mod conditions;
 mod keys;
 mod manual_flow;
 mod renewals;
+mod signed_again;
 mod signer;
 mod slices;
