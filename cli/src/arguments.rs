@@ -16,6 +16,7 @@ mod listening;
 pub(crate) mod output_format;
 mod pages;
 pub(crate) mod peering_user;
+mod repeated;
 mod rotate;
 pub(crate) mod running;
 mod set;

@@ -9,6 +9,7 @@ use super::{
     kinds,
     output_format::{DocumentFormat, Output},
     sites::{LiqoNamespace, RemoteSite},
+    switches::truth,
 };
 
 /// The remote cluster: its ID, or access to it.
@@ -165,9 +166,17 @@ pub(crate) struct Unauthenticate {
     pub(crate) remote: Remote,
     #[command(flatten)]
     pub(crate) liqo: LiqoNamespace,
-    /// Wait until what was deleted is gone, for at most --timeout
-    #[arg(long)]
-    pub(crate) wait: bool,
+    /// Wait until what was deleted is gone, for at most --timeout. On a cluster, this is the
+    /// default; --wait=false does not wait
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_parser = truth
+    )]
+    pub(crate) wait: Option<bool>,
     /// On the provider: the consumer's nonce does not serve again, as it does for `liqoctl
     /// authenticate` after an end
     #[arg(long = "final")]

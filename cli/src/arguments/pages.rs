@@ -2,7 +2,7 @@
 
 use clap::{Arg, Command, CommandFactory};
 
-use super::{Arguments, continued::continued, examples, switches};
+use super::{Arguments, continued::continued, examples, repeated, switches};
 
 /// The whole command line, with its help pages.
 pub(crate) fn command() -> Command {
@@ -20,9 +20,10 @@ pub(crate) fn command() -> Command {
     command.mut_subcommands(|page| with_pages("", page, &globals))
 }
 
-/// What parses a command line: the same with the values of switches, which no page shows.
+/// What parses a command line: the same with the values of switches, which no page shows, and
+/// with options that are given twice.
 pub(crate) fn parser() -> Command {
-    switches::with_values(command())
+    repeated::last_counts(switches::with_values(command()))
 }
 
 /// A command of that path, and the commands below it.

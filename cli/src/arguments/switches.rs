@@ -87,7 +87,6 @@ mod tests {
             "liqo-auth rbac --skip-confirm=",
             "liqo-auth rbac --skip-confirm=yes",
             "liqo-auth rbac --skip-confirm true",
-            "liqo-auth rbac --skip-confirm=true --skip-confirm=false",
         ] {
             assert!(skips(wrong).is_err(), "{wrong}");
         }

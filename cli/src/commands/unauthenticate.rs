@@ -26,7 +26,10 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
         remote,
         peer,
     } = Homes::reach(context, &arguments.remote)?;
-    let until = arguments.wait.then(|| Instant::now() + context.timeout());
+    // In a home, nobody removes the finalizers of other programs meanwhile.
+    let is_live = local.is_live() || remote.as_ref().is_some_and(ProviderAccess::is_live);
+    let waits = arguments.wait.unwrap_or(is_live);
+    let patience = waits.then(|| context.timeout());
     let loss = match arguments.delete_offloaded {
         true => " The offloaded namespaces are deleted, with all that is in them.",
         false => "",
@@ -36,14 +39,16 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
             "End the authentication with {peer} in {}?{loss}",
             local.site()
         ))?;
-        return alone(context, local, &peer, arguments, until);
+        return alone(context, local, &peer, arguments, patience);
     };
     let mut remote = match remote {
         ProviderAccess::Administrator(remote) => *remote,
         ProviderAccess::PeeringUser(_) if arguments.delete_offloaded => {
             return Err(not_as_peering_user());
         }
-        ProviderAccess::PeeringUser(user) => return by_peering_user(context, local, &user, until),
+        ProviderAccess::PeeringUser(user) => {
+            return by_peering_user(context, local, &user, patience);
+        }
     };
     check_direction(&local, &remote)?;
     context.confirm(&format!(
@@ -56,7 +61,12 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
     // What holds the Identity does not keep the rights at the provider.
     let consumer = identity.home.cluster_id().clone();
     let tenant = end(context, remote, &consumer, arguments, Side::Remote)?;
-    await_removal([identity, tenant], until)
+    await_removal([identity, tenant], end_of(patience))
+}
+
+/// The time at which the waiting ends, from now on.
+fn end_of(patience: Option<Duration>) -> Option<Instant> {
+    patience.map(|patience| Instant::now() + patience)
 }
 
 /// The failure of a command that deletes what only the provider's administrator may delete.
@@ -72,7 +82,7 @@ fn by_peering_user(
     context: &Context,
     local: Home,
     user: &PeeringUser,
-    until: Option<Instant>,
+    patience: Option<Duration>,
 ) -> Result<()> {
     let provider = user.cluster_id();
     let (consumer, is_trial) = (local.cluster_id().clone(), local.is_trial());
@@ -99,6 +109,7 @@ fn by_peering_user(
         false => "Tenant already deleted",
     };
     context.printer.info(Side::Remote, done)?;
+    let until = end_of(patience);
     await_removal([identity], until)?;
     await_end(user, until)
 }
@@ -150,7 +161,7 @@ fn alone(
     home: Home,
     peer: &ClusterId,
     arguments: &Unauthenticate,
-    until: Option<Instant>,
+    patience: Option<Duration>,
 ) -> Result<()> {
     let is_consumer = is_consumer(&home, peer);
     let was_provider = || overview::peers(&home).contains(&(peer.clone(), Role::Consumer));
@@ -166,7 +177,8 @@ fn alone(
             "--delete-offloaded: this cluster is a consumer of {peer}, and nothing was changed. Name the provider, or leave the option out"
         ))),
         (true, _) => {
-            await_removal([leave(context, home, peer, Side::Only)?], until)?;
+            let identity = leave(context, home, peer, Side::Only)?;
+            await_removal([identity], end_of(patience))?;
             if is_provider {
                 context.printer.message(&format!(
                     "{peer} is still a consumer of this cluster: run the command again to end that, too"
@@ -176,7 +188,7 @@ fn alone(
         }
         (false, _) => {
             let tenant = end(context, home, peer, arguments, Side::Only)?;
-            await_removal([tenant], until)
+            await_removal([tenant], end_of(patience))
         }
     }
 }

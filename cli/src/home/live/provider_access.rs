@@ -33,6 +33,16 @@ pub(crate) enum ProviderAccess {
     PeeringUser(Box<PeeringUser>),
 }
 
+impl ProviderAccess {
+    /// Whether the provider is a cluster, and no folder.
+    pub(crate) fn is_live(&self) -> bool {
+        match self {
+            Self::Administrator(home) => home.is_live(),
+            Self::PeeringUser(_) => true,
+        }
+    }
+}
+
 /// A provider, as one of its peering users reaches it.
 pub(crate) struct PeeringUser {
     site: Site,

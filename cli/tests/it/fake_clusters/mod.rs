@@ -3,6 +3,7 @@
 mod addresses;
 mod by_peering_user;
 mod decisions;
+mod ending;
 mod lifetimes;
 mod listeners;
 mod meanwhile;

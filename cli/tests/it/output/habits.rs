@@ -240,14 +240,16 @@ fn what_is_refused_for_one_cluster_is_refused_for_the_other() {
 #[test]
 fn durations_are_gos_or_ours() {
     let folder = Folder::with_homes();
-    for good in ["2m0s", "1h30m", "90s", "500ms", "24h", "7d", "0"] {
+    for good in ["2m0s", "1h30m", "1.5h", "90s", "500ms", "24h", "7d", "0"] {
         folder.ok(&format!("status --home cl-consumer --timeout {good}"));
         folder.ok(&format!("status --home cl-consumer --timeout={good}"));
     }
     folder.ok("status --home cl-consumer --fail-if-expiring 720h0m0s");
     folder.ok("status --home cl-consumer --now +1d12h");
+    folder.ok("status --home cl-consumer --now +1.5h");
     for (option, text) in [
-        ("--timeout 90", "such as 90s, 1h30m or 7d"),
+        ("--timeout 90", "such as 90s, 1h30m, 1.5h or 7d"),
+        ("--timeout 1.5", "such as 90s, 1h30m, 1.5h or 7d"),
         ("--timeout 200000d", "at most 106751d"),
         ("--fail-if-expiring 500ms", "whole seconds"),
         ("--now +1500ms", "whole seconds"),
@@ -289,7 +291,7 @@ fn switches_are_set_as_with_pflag() {
     assert!(error.contains("expected true or false"), "{error}");
     // The pages stay as they are.
     let page = folder.ok("unauthenticate --help");
-    assert!(page.contains("--wait\n"), "{page}");
+    assert!(page.contains("--delete-offloaded\n"), "{page}");
     // A consent is given, or not. A file is not forgotten by accident.
     let consent = "legacy serve --home cl-provider --trust-whoever-holds-the-token=false";
     folder.refused(consent, "", 2);

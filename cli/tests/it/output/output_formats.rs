@@ -198,6 +198,9 @@ fn the_end_is_awaited() {
         run.err.contains("it waits for example.org/other"),
         "{run:?}"
     );
+    // Nobody works in a home meanwhile, so nothing is awaited by default.
+    with_held(&[TENANT]).ok(end);
+    with_held(&[TENANT]).ok(&format!("{end} --wait=false"));
 }
 
 /// A finalizer at the consumer does not keep the provider's half of the peering.
