@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::future::pending;
 use kube::Client;
-use liqo_auth::Provider;
+use liqo_auth::{Provider, model::TenantCondition};
 use liqo_auth_kube::{Cluster, Controller, Handle};
 use serde_json::{Value, json};
 use tokio::{task::JoinSet, time::sleep};
@@ -70,8 +70,28 @@ async fn events_regard_the_objects_that_they_speak_of() {
     let regarding = self::regarding(&milan, "Refused");
     assert_eq!(regarding["kind"], "Tenant");
     assert_eq!(regarding["name"], "rome");
-    let tenants = milan.all("tenants");
-    assert_eq!(regarding["uid"], tenants[0]["metadata"]["uid"]);
+    let mut tenant = milan.all("tenants").remove(0);
+    assert_eq!(regarding["uid"], tenant["metadata"]["uid"]);
+
+    // A notice: the Tenant alone lifts no condition.
+    let rome = id("rome");
+    let cordoned = handle.order_provider(&rome, |provider, view, _| {
+        provider.set_condition(view, TenantCondition::Cordoned)
+    });
+    cordoned.await.unwrap();
+    tenant["spec"]["tenantCondition"] = json!("Active");
+    tenant["metadata"]["resourceVersion"].take();
+    milan.replace(&tenant);
+    until(|| {
+        milan
+            .all("events")
+            .iter()
+            .any(|it| it["reason"] == "Notice")
+    })
+    .await;
+    let regarding = self::regarding(&milan, "Notice");
+    assert_eq!(regarding["kind"], "Tenant");
+    assert_eq!(regarding["uid"], tenant["metadata"]["uid"]);
 }
 
 /// What an event with this reason regards.
