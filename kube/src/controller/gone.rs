@@ -9,12 +9,11 @@ use futures::{
 use liqo_auth::{machine::Step, model::ClusterId};
 
 use super::{
-    peer::{FAILED, ONE_SECOND, SHORTLY},
+    peer::{ONE_SECOND, SHORTLY, failed},
     replication::{Held, Originals},
     shared::{Reports, Shared},
 };
 use crate::{
-    error::with_sources,
     foreign_clusters::{Declaration, follow},
     watching::Change,
 };
@@ -42,7 +41,8 @@ impl Shared {
             Ok(overtaken) => overtaken.map(|_| SHORTLY),
             Err(error) => {
                 self.counters.failures.add_one();
-                reports.insert(with_sources(&error), FAILED);
+                let (message, report) = failed(&error);
+                reports.insert(message, report);
                 Some(ONE_SECOND)
             }
         }
