@@ -4,7 +4,6 @@ mod administration;
 pub(crate) mod audit;
 mod aws;
 mod continued;
-pub(crate) mod durations;
 mod examples;
 mod exporting;
 mod get;
@@ -145,7 +144,7 @@ pub(crate) struct Global {
         global = true,
         value_name = "DURATION",
         default_value = "30s",
-        value_parser = durations::duration,
+        value_parser = crate::durations::duration,
         help_heading = "Global options"
     )]
     pub(crate) timeout: Duration,

@@ -11,7 +11,7 @@ use getrandom::SysRng;
 use liqo_auth::{crypto::Entropy, legacy::AuthToken, machine::Env, model::Timestamp};
 
 use crate::{
-    arguments::durations,
+    durations,
     failure::{Failure, Result},
 };
 

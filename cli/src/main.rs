@@ -18,6 +18,7 @@ mod consumer_name;
 mod consumer_side;
 mod context;
 mod driver;
+mod durations;
 mod environment;
 mod failure;
 mod home;

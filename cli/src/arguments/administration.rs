@@ -34,7 +34,7 @@ pub(crate) struct Status {
     #[arg(long, value_name = "ID")]
     pub(crate) remote_cluster_id: Option<ClusterId>,
     /// Fail with exit code 4 if a certificate ends within this time, such as 30d
-    #[arg(long, value_name = "DURATION", value_parser = super::durations::whole_seconds)]
+    #[arg(long, value_name = "DURATION", value_parser = crate::durations::whole_seconds)]
     pub(crate) fail_if_expiring: Option<Duration>,
     /// Show the state again whenever it changes, until the program is stopped
     #[arg(long)]

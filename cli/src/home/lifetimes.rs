@@ -3,11 +3,9 @@
 
 use std::time::Duration;
 
-use liqo_auth::provider::ProviderConfig;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
-use super::settings::Settings;
-use crate::arguments::durations::whole_seconds;
+use crate::durations::whole_seconds;
 
 /// A lifetime, as a person has written it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -15,6 +13,12 @@ use crate::arguments::durations::whole_seconds;
 pub(crate) struct Lifetime {
     text: String,
     duration: Duration,
+}
+
+impl Lifetime {
+    pub(super) fn duration(&self) -> Duration {
+        self.duration
+    }
 }
 
 impl From<Lifetime> for String {
@@ -54,24 +58,12 @@ fn between<'de, D: Deserializer<'de>>(
     Ok(Some(Lifetime { text, duration }))
 }
 
-impl Settings {
-    /// Sets the lifetimes that are said. The others are the library's.
-    pub(crate) fn set_lifetimes(&self, config: &mut ProviderConfig) {
-        if let Some(said) = &self.nonce_lifetime {
-            config.nonce_lifetime = said.duration;
-        }
-        if let Some(said) = &self.certificate_lifetime {
-            config.certificate_lifetime = said.duration;
-        }
-    }
-}
-
 const MINUTE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::settings::Settings;
 
     fn read(said: &str) -> Result<Settings, String> {
         let text = format!("clusterID: cl-a\napiServer: https://a.example\n{said}\n");

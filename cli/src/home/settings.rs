@@ -14,6 +14,7 @@ use liqo_auth::{
         read_document,
     },
     policy::{Addresses, Policy},
+    provider::ProviderConfig,
 };
 use liqo_auth_kube::ProviderKeys;
 use serde::{Deserialize, Serialize};
@@ -239,6 +240,16 @@ impl OnCluster {
 }
 
 impl Settings {
+    /// Sets the lifetimes that are said. The others are the library's.
+    pub(crate) fn set_lifetimes(&self, config: &mut ProviderConfig) {
+        if let Some(said) = &self.nonce_lifetime {
+            config.nonce_lifetime = said.duration();
+        }
+        if let Some(said) = &self.certificate_lifetime {
+            config.certificate_lifetime = said.duration();
+        }
+    }
+
     /// The policy with the addresses that these settings allow.
     pub(crate) fn with_addresses(&self, policy: &Policy) -> Policy {
         let mut policy = policy.clone();

@@ -13,7 +13,8 @@
 //! A jump of the clock only changes the position on that line. The due time is
 //! before the end, so no jump prevents the renewal permanently. Renewals do not form
 //! an endless series: each accepted certificate ends later than the certificate that
-//! it renews. An administrator may have a renewal due earlier, once. A new certificate is due at once only if it is about to expire.
+//! it renews. An administrator may have a renewal due earlier, once. A new certificate
+//! is due at once only if it is about to expire.
 
 use super::{Credential, HolderContext, SigningRequest, certificate};
 use crate::{

@@ -1,4 +1,4 @@
-//! The values of the options that take a duration.
+//! Durations, as people write them in options and settings.
 
 use std::time::Duration;
 
