@@ -19,9 +19,10 @@ use crate::{
 };
 
 impl Shared {
-    /// The changes of what is declared. Only a consumer has objects that wait for a peer.
+    /// The changes of what is declared. Only a consumer has objects that wait for a peer, and a
+    /// guard leaves them to Liqo.
     pub(super) fn follow_declarations(&self) -> BoxStream<'static, Change<Declaration>> {
-        match self.sides().consumer {
+        match self.sides().consumer.filter(|_| !self.guards) {
             Some(_) => follow(&self.client),
             None => stream::pending().boxed(),
         }

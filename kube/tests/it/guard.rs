@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::{
-    clusters::{Clusters, id, name, names, provider_of, signer},
+    clusters::{Clusters, consumer_of, id, name, names, provider_of, signer},
     fake::FakeApiServer,
 };
 
@@ -89,4 +89,24 @@ async fn what_is_refused_is_judged_once_more() {
     };
     let (verdict, ()) = tokio::join!(handle.guard(&rome, &tenant, false), late);
     assert!(verdict.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guard_leaves_what_is_gone_for_good_to_liqo() {
+    for guards in [false, true] {
+        let server = FakeApiServer::with_liqo("rome");
+        let cluster = Cluster::open(server.client()).await.unwrap();
+        let builder = Controller::builder(&cluster).consumer(consumer_of(&cluster));
+        let (controller, handle) = match guards {
+            true => builder.guard().build(),
+            false => builder.build(),
+        };
+        let mut running = JoinSet::new();
+        running.spawn(controller.run(std::future::pending()));
+        handle.synchronized().await;
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        let requests = server.requests();
+        let mut asked = requests.iter();
+        assert_eq!(asked.any(|it| it.contains("foreignclusters")), !guards);
+    }
 }
