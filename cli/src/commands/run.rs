@@ -55,9 +55,8 @@ pub(super) fn run(context: &Context, arguments: &Run) -> Result<()> {
             let settings = settings::follow(machines, handle.clone());
             let is_provider = arguments.sides.has_provider();
             let records_in = is_provider.then(|| home.liqo_namespace_name().to_owned());
-            let guard = arguments.guard.guard;
-            let listeners = Listeners::new(&arguments.listeners, home.client()?, records_in)?;
-            let listeners = listeners.guarding(guard);
+            let (client, guard) = (home.client()?, arguments.guard.guard);
+            let listeners = Listeners::new(&arguments.listeners, client, records_in, guard)?;
             serve(controller, handle, settings, listeners).await
         }
     })?

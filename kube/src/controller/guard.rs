@@ -1,6 +1,6 @@
 //! Judging changes in front of Liqo's own authentication module.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use liqo_auth::{
     machine::{Env, Machine, Step, View},
@@ -58,7 +58,7 @@ impl Handle {
 
 fn call(side: impl Machine + 'static, changed: &Object, is_dry_run: bool) -> Call {
     let changed = changed.clone();
-    std::sync::Arc::new(move |view: &View<'_>, env: Env| -> Result<Step, _> {
+    Arc::new(move |view: &View<'_>, env: Env| -> Result<Step, _> {
         let mut step = side.guard(view, &changed, env)?;
         if is_dry_run {
             step.effects.clear();

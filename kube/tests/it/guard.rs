@@ -1,7 +1,7 @@
 //! A controller in front of Liqo's own module.
 
 use liqo_auth::model::Object;
-use liqo_auth_kube::{Cluster, Controller, Error};
+use liqo_auth_kube::{Cluster, Controller, Error, Handle};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -28,14 +28,10 @@ async fn exchanged() -> [Value; 3] {
     ]
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_guard_writes_its_record_and_nothing_else() {
-    let [namespace, nonce, mut tenant] = exchanged().await;
-    let server = FakeApiServer::with_liqo("milan");
-    server.put(namespace);
-    server.put(nonce);
+/// The guard of a provider, and what runs.
+async fn guard_of(server: &FakeApiServer) -> (Handle, JoinSet<()>) {
     let mut running = JoinSet::new();
-    let endpoint = signer(&server, &mut running);
+    let endpoint = signer(server, &mut running);
     let cluster = Cluster::open(server.client()).await.unwrap();
     let (controller, handle) = Controller::builder(&cluster)
         .provider(provider_of(&cluster, &endpoint))
@@ -43,6 +39,16 @@ async fn a_guard_writes_its_record_and_nothing_else() {
         .build();
     running.spawn(controller.run(std::future::pending()));
     handle.synchronized().await;
+    (handle, running)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guard_writes_its_record_and_nothing_else() {
+    let [namespace, nonce, mut tenant] = exchanged().await;
+    let server = FakeApiServer::with_liqo("milan");
+    server.put(namespace);
+    server.put(nonce);
+    let (handle, _running) = guard_of(&server).await;
     let judge = async |tenant: &Value, is_dry_run| {
         let tenant = Object::from_value(tenant.clone());
         handle.guard(&id("rome"), &tenant, is_dry_run).await
@@ -72,15 +78,7 @@ async fn what_is_refused_is_judged_once_more() {
     let [namespace, nonce, tenant] = exchanged().await;
     let server = FakeApiServer::with_liqo("milan");
     server.put(namespace);
-    let mut running = JoinSet::new();
-    let endpoint = signer(&server, &mut running);
-    let cluster = Cluster::open(server.client()).await.unwrap();
-    let (controller, handle) = Controller::builder(&cluster)
-        .provider(provider_of(&cluster, &endpoint))
-        .guard()
-        .build();
-    running.spawn(controller.run(std::future::pending()));
-    handle.synchronized().await;
+    let (handle, _running) = guard_of(&server).await;
     let tenant = Object::from_value(tenant);
     let rome = id("rome");
     let late = async {

@@ -30,11 +30,13 @@ pub(super) struct Listeners {
 
 impl Listeners {
     /// The client is for what the webhook asks. A provider's records are in the namespace
-    /// `records_in`.
+    /// `records_in`. With a mode of the guard, the webhook judges what Liqo may act on, and does
+    /// not take the place of Liqo's.
     pub(super) fn new(
         arguments: &ListenOptions,
         client: Client,
         records_in: Option<String>,
+        guard: Option<GuardMode>,
     ) -> Result<Self> {
         let token = arguments.metrics_token_file.clone();
         let token = token.map(Token::in_file).transpose()?;
@@ -44,13 +46,8 @@ impl Listeners {
             webhook: of_webhook(&arguments.webhook)?,
             client,
             records_in,
-            guard: None,
+            guard,
         })
-    }
-
-    /// The webhook judges what Liqo may act on, and does not take the place of Liqo's.
-    pub(super) fn guarding(self, guard: Option<GuardMode>) -> Self {
-        Self { guard, ..self }
     }
 
     /// Listens at all of the addresses.
