@@ -88,10 +88,10 @@ impl Look<'_> {
             .labels
             .contains_key(names::SIGNED_NONCE_LABEL)
         {
-            let text = secret.get(names::NONCE).unwrap_or_default();
-            return match text.is_empty() {
-                true => Ok(()),
-                false => self.check_nonce(text, Some(secret.id())).map(drop),
+            // Liqo signs whatever is there, also an empty text.
+            return match secret.get(names::NONCE) {
+                Some(text) => self.check_nonce(text, Some(secret.id())).map(drop),
+                None => Ok(()),
             };
         }
         let Some(keys) = self.keys else {

@@ -154,9 +154,10 @@ pub trait Machine: Send + Sync {
     /// with a kubeconfig. Other objects are let through.
     ///
     /// The step writes this side's record and nothing else. The caller applies it before it
-    /// lets the change through: two Tenants that come at once cannot both pin their keys. If
-    /// the step waits for something ([`Wait::awaiting`](super::Wait::awaiting)), the object is
-    /// not judged yet.
+    /// lets the change through: two Tenants that come at once cannot both pin their keys.
+    /// Others may still refuse the Tenant. So a first key is pinned for a minute, and for good
+    /// when the caller gives the Tenant again, as it is stored. If the step waits for something
+    /// ([`Wait::awaiting`](super::Wait::awaiting)), the object is not judged yet.
     ///
     /// # Errors
     /// The error says why the object is refused.

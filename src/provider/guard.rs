@@ -7,12 +7,13 @@ use super::{
     handshake::{Proven, record_proof},
     look::Look,
     observed::Observed,
+    record::Record,
     records::Plan,
     rights::tolerates,
     slice::{SlicePhase, SliceTerms, Slices},
 };
 use crate::{
-    crypto::Nonce,
+    crypto::{Nonce, PublicKey},
     error::{Error, PolicyRefusal, Precondition, shortened},
     machine::{Awaited, Env, Step, View, replication},
     model::{AuthzPolicy, Kind, Object, Renew, Resource, Tenant, names},
@@ -33,25 +34,34 @@ impl Provider {
             return Err(unreadable.error());
         }
         self.0.check_peer(view.peer())?;
-        // Liqo obeys the Tenant's condition. What it signs after a lift is judged now.
         let stored = view.readable::<Tenant>().cloned();
-        let tenants: Vec<Object> = stored.map(without_condition).collect();
-        let changed = match Tenant::from_object(changed) {
+        let stored: Vec<Tenant> = stored.collect();
+        let claimed = Tenant::from_object(changed);
+        let is_stored = claimed.is_some_and(|claimed| stored.contains(claimed));
+        // Liqo obeys the Tenant's condition. What it signs after a lift is judged now.
+        let changed = match claimed {
             Some(tenant) => without_condition(tenant.clone()),
             None => changed.clone(),
         };
+        let tenants: Vec<Object> = stored.iter().cloned().map(without_condition).collect();
         let mut view = tenants.iter().fold(view.clone(), |view, it| view.after(it));
         view = view.after(&changed);
         let mut observed = self.observe(&view)?;
+        let record = observed.record();
+        if is_stored && record.is_none_or(|record| record.reserved_until.is_none()) {
+            return Ok(Step::default());
+        }
         observed.check_readable()?;
         check_place(&observed, &changed)?;
-        if changed.key().0 == Kind::Tenant {
+        if changed.key().0 == Kind::Tenant && !is_stored {
             view = self.vouched(view, &observed);
+            self.give_back(&mut observed, &stored, env);
             self.end_earlier(&mut observed, env);
         }
         let look = self.look_at(&view, &observed, env.now);
         let mut plan = look.plan();
         look.judge(&changed, &mut plan)?;
+        look.confirm(&stored, &mut plan);
         Ok(plan.finish().of_record(&self.0.record_id(view.peer())))
     }
 
@@ -66,6 +76,20 @@ impl Provider {
         match nonce {
             Some(nonce) => view.vouch_for_nonce(&nonce),
             None => view,
+        }
+    }
+
+    /// Gives a key back that was pinned for a Tenant, if this Tenant was not stored then.
+    fn give_back(&self, observed: &mut Observed<'_>, stored: &[Tenant], env: &Env) {
+        let policy = self.0.policy(&observed.peer);
+        let claimed = observed.tenant.map(|tenant| &tenant.spec.public_key);
+        let claimed =
+            claimed.and_then(|key| PublicKey::claimed_spki_der(key.as_slice(), policy).ok());
+        if let Some((_, opened)) = &mut observed.record
+            && !is_proven(&opened.record, stored)
+            && opened.record.is_lapsed(claimed.as_deref(), env.now)
+        {
+            opened.record.give_back();
         }
     }
 
@@ -125,8 +149,21 @@ impl Look<'_> {
             Proven::AwaitsNames => Ok(None),
             Proven::By(nonce) => {
                 record_proof(self, tenant, &verified, &nonce, None, plan)?;
+                let is_first = self.observed.pinned_key().is_none();
+                if is_first && changed.key().0 == Kind::Tenant {
+                    plan.records.peer.change(|record| record.reserve(self.now));
+                }
                 Ok(Some(verified))
             }
+        }
+    }
+
+    /// The key stays pinned from now on: the Tenant that was verified is stored.
+    fn confirm(&self, stored: &[Tenant], plan: &mut Plan<'_>) {
+        let record = self.observed.record();
+        if record.is_some_and(|record| is_proven(record, stored)) {
+            let peer = &mut plan.records.peer;
+            peer.change(|record| record.reserved_until = None);
         }
     }
 
@@ -180,6 +217,13 @@ fn is_judged(changed: &Object) -> bool {
             Kind::ResourceSlice | Kind::Renew => replication::is_replica(metadata),
             _ => false,
         }
+}
+
+/// Whether one of these Tenants is that of the proof on record.
+fn is_proven(record: &Record, stored: &[Tenant]) -> bool {
+    let proof = record.proof.as_ref();
+    let mut uids = stored.iter().map(|tenant| &tenant.metadata.uid);
+    proof.is_some_and(|proof| uids.any(|uid| *uid == proof.tenant_uid))
 }
 
 fn without_condition(mut tenant: Tenant) -> Object {

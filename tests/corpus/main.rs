@@ -12,6 +12,7 @@
 )] // Tests may panic, and read files.
 
 mod defects;
+mod guarded;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -47,16 +48,18 @@ fn every_verdict_holds_in_both_policies() {
     let mut tally = Tally::default();
     for case in cases(&folder) {
         let kind = case["kind"].as_str().unwrap_or_default();
-        let Some(judge) = judge_of(kind) else {
+        let judges = judges_of(kind);
+        if judges.is_empty() {
             *tally.not_run.entry(kind.to_owned()).or_default() += 1;
-            continue;
-        };
-        for (name, policy) in [
-            ("strict", Policy::strict()),
-            ("compat", Policy::compatible()),
-        ] {
-            let verdict = judge(&case, policy);
-            tally.count(&case, name, verdict);
+        }
+        for judge in judges {
+            for (name, policy) in [
+                ("strict", Policy::strict()),
+                ("compat", Policy::compatible()),
+            ] {
+                let verdict = judge(&case, policy);
+                tally.count(&case, name, verdict);
+            }
         }
     }
     for (kind, number) in &tally.not_run {
@@ -93,14 +96,15 @@ fn read<K: Resource + Clone>(value: &Value) -> Result<K, Refusal> {
     })
 }
 
-fn judge_of(kind: &str) -> Option<Judge> {
+/// Who judges an input: the machines, and a guard.
+fn judges_of(kind: &str) -> &'static [Judge] {
     match kind {
-        "tenant" => Some(judge_tenant),
-        "identity" => Some(judge_identity),
-        "nonce-to-sign" => Some(judge_nonce),
-        "resourceslice" => Some(judge_slice),
-        "legacy-token" => Some(judge_token),
-        _ => None,
+        "tenant" => &[judge_tenant, guarded::judge_tenant],
+        "identity" => &[judge_identity, guarded::judge_identity],
+        "nonce-to-sign" => &[judge_nonce, guarded::judge_nonce],
+        "resourceslice" => &[judge_slice, guarded::judge_slice],
+        "legacy-token" => &[judge_token],
+        _ => &[],
     }
 }
 
@@ -188,18 +192,7 @@ impl AtProvider {
         let peer = verify::claimed_consumer(&tenant)?;
         let mut objects = Objects::new(&entropy());
         objects.insert(Namespace::for_tenant(&peer).into());
-        objects.insert(
-            Secret {
-                metadata: Metadata {
-                    name: names::NONCE_SECRET.into(),
-                    namespace: names::tenant_namespace(&peer),
-                    ..Metadata::default()
-                },
-                data: BTreeMap::from([(names::NONCE.into(), nonce.to_vec().into())]),
-                ..Secret::default()
-            }
-            .into(),
-        );
+        objects.insert(secret(names::NONCE_SECRET, &peer, nonce).into());
         // The nonce was made by Liqo; therefore the embedder vouches for it.
         let vouched = Nonce::parse(nonce, policy).ok();
         let view = objects.view(&peer);
@@ -248,7 +241,7 @@ impl AtProvider {
 
 /// Does the provider have the request of this slice signed?
 fn judge_slice(case: &Value, policy: Policy) -> Result<(), Refusal> {
-    let mut slice: ResourceSlice = read(&case["resourceSlice"])?;
+    let slice: ResourceSlice = read(&case["resourceSlice"])?;
     // The consumer of this case has the key of the slices' cases.
     let consumer: Value = serde_json::from_str(CONSUMER_OF_SLICES).unwrap();
     assert_eq!(
@@ -258,19 +251,7 @@ fn judge_slice(case: &Value, policy: Policy) -> Result<(), Refusal> {
     assert_eq!(case["handshakeRequired"], true);
     let provider = provider(case, &policy);
     let mut at_provider = AtProvider::authenticated(&consumer, &provider, &policy)?;
-    // As the replicator brings it.
-    let peer = at_provider.peer.to_string();
-    for (label, value) in [
-        (names::REPLICATION_LABEL, "false"),
-        (names::REPLICATED_LABEL, "true"),
-        (names::REPLICATION_DESTINATION_LABEL, "cl-provider"),
-        (names::REPLICATION_ORIGIN_LABEL, &peer),
-    ] {
-        let labels = &mut slice.metadata.labels;
-        labels.insert(label.to_owned(), value.to_owned());
-    }
-    let provider_id = provider.cluster_id().to_string();
-    slice.spec.provider_cluster_id.get_or_insert(provider_id);
+    let slice = replicated(slice, &at_provider.peer, provider.cluster_id());
     let (namespace, name) = (
         slice.metadata.namespace.clone(),
         slice.metadata.name.clone(),
@@ -288,11 +269,27 @@ fn judge_slice(case: &Value, policy: Policy) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Does the consumer store this Identity?
-fn judge_identity(case: &Value, policy: Policy) -> Result<(), Refusal> {
+/// The slice as the replicator brings it.
+fn replicated(mut slice: ResourceSlice, peer: &ClusterId, provider: &ClusterId) -> ResourceSlice {
+    for (label, value) in [
+        (names::REPLICATION_LABEL, "false"),
+        (names::REPLICATED_LABEL, "true"),
+        (names::REPLICATION_DESTINATION_LABEL, provider.as_str()),
+        (names::REPLICATION_ORIGIN_LABEL, peer.as_str()),
+    ] {
+        let labels = &mut slice.metadata.labels;
+        labels.insert(label.to_owned(), value.to_owned());
+    }
+    let provider_id = &mut slice.spec.provider_cluster_id;
+    provider_id.get_or_insert(provider.to_string());
+    slice
+}
+
+/// The consumer of a case of the kind `identity`, its provider, and the time.
+fn consumer(case: &Value, policy: Policy) -> (Consumer, ClusterId, Timestamp) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let now: Timestamp = text(&case["now"]).parse().unwrap();
-    let peer = text(&case["providerClusterID"]).parse().unwrap();
+    let provider: ClusterId = text(&case["providerClusterID"]).parse().unwrap();
     let settings = PeerSettings {
         proxy_url: text(&case["consumer"]["proxyURL"]).parse().ok(),
         ..PeerSettings::default()
@@ -302,10 +299,14 @@ fn judge_identity(case: &Value, policy: Policy) -> Result<(), Refusal> {
     let id = text(&case["consumer"]["clusterID"]).parse().unwrap();
     let mut config = ConsumerConfig::new(id);
     config.policy = policy;
-    config.peers.insert(peer, settings);
+    config.peers.insert(provider.clone(), settings);
     let consumer = Consumer::new(config, Arc::new(OneKey(Arc::new(key))));
-    let provider = text(&case["providerClusterID"]).parse().unwrap();
+    (consumer, provider, now)
+}
 
+/// Does the consumer store this Identity?
+fn judge_identity(case: &Value, policy: Policy) -> Result<(), Refusal> {
+    let (consumer, provider, now) = consumer(case, policy);
     let mut objects = Objects::new(&entropy());
     for identity in [&case["stored"], &case["identity"]]
         .into_iter()
@@ -340,14 +341,7 @@ fn judge_identity(case: &Value, policy: Policy) -> Result<(), Refusal> {
 fn judge_nonce(case: &Value, policy: Policy) -> Result<(), Refusal> {
     let bytes = STANDARD.decode(case["nonce"].as_str().unwrap()).unwrap();
     let provider = "cl-provider".parse().unwrap();
-    let key = KeyPair::generate(
-        liqo_auth::crypto::Algorithm::Ed25519,
-        &mut getrandom::SysRng,
-    )
-    .unwrap();
-    let mut config = ConsumerConfig::new("cl-consumer".parse().unwrap());
-    config.policy = policy.clone();
-    let consumer = Consumer::new(config, Arc::new(OneKey(Arc::new(key))));
+    let consumer = consumer_with(new_key(), policy.clone());
     let expectation = NonceExpectation {
         provider: &provider,
         consumer: consumer.cluster_id(),
@@ -356,15 +350,7 @@ fn judge_nonce(case: &Value, policy: Policy) -> Result<(), Refusal> {
     };
     verify::nonce_to_sign(&bytes, &expectation, &policy)?;
     // As another program would put it there for a controller to sign.
-    let secret = Secret {
-        metadata: Metadata {
-            name: names::SIGNED_NONCE_SECRET.into(),
-            namespace: names::tenant_namespace(&provider),
-            ..Metadata::default()
-        },
-        data: BTreeMap::from([(names::NONCE.into(), bytes.clone().into())]),
-        ..Secret::default()
-    };
+    let secret = secret(names::SIGNED_NONCE_SECRET, &provider, &bytes);
     let objects = [Object::from(secret)];
     let step = consumer.reconcile(&View::of(&provider, &objects), env())?;
     match step.refused.first() {
@@ -376,6 +362,30 @@ fn judge_nonce(case: &Value, policy: Policy) -> Result<(), Refusal> {
             assert_eq!(step.outbox.len(), 1);
             Ok(())
         }
+    }
+}
+
+fn new_key() -> KeyPair {
+    let algorithm = liqo_auth::crypto::Algorithm::Ed25519;
+    KeyPair::generate(algorithm, &mut getrandom::SysRng).unwrap()
+}
+
+fn consumer_with(key: KeyPair, policy: Policy) -> Consumer {
+    let mut config = ConsumerConfig::new("cl-consumer".parse().unwrap());
+    config.policy = policy;
+    Consumer::new(config, Arc::new(OneKey(Arc::new(key))))
+}
+
+/// A Secret with a nonce, in the tenant namespace of a peer.
+fn secret(name: &str, peer: &ClusterId, nonce: &[u8]) -> Secret {
+    Secret {
+        metadata: Metadata {
+            name: name.into(),
+            namespace: names::tenant_namespace(peer),
+            ..Metadata::default()
+        },
+        data: BTreeMap::from([(names::NONCE.into(), nonce.to_vec().into())]),
+        ..Secret::default()
     }
 }
 

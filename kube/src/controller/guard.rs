@@ -4,11 +4,15 @@ use std::{sync::Arc, time::Duration};
 
 use liqo_auth::{
     machine::{Env, Machine, Step, View},
-    model::{ClusterId, Object},
+    model::{ClusterId, Kind, Object},
 };
 use tokio::time::sleep;
 
-use super::{Handle, shared::Call};
+use super::{
+    Handle,
+    peer::ONE_SECOND,
+    shared::{Call, Shared},
+};
 use crate::Error;
 
 impl Handle {
@@ -53,6 +57,31 @@ impl Handle {
             is_judged &= step.wait.awaiting.is_empty();
         }
         Ok(is_judged)
+    }
+}
+
+impl Shared {
+    /// Pins for good what a review has pinned for a Tenant, once the Tenant is stored. Returns
+    /// the delay before the next attempt.
+    pub(super) async fn confirm(&self, peer: &ClusterId) -> Option<Duration> {
+        let provider = self.sides().provider?;
+        let call: Call = Arc::new(move |view: &View<'_>, env: Env| {
+            let tenant = view
+                .objects()
+                .find(|object| object.id().kind == Kind::Tenant);
+            tenant.map_or_else(
+                || Ok(Step::default()),
+                |tenant| provider.guard(view, tenant, env),
+            )
+        });
+        match self.execute(peer, &call).await {
+            // A Tenant that is changed past its review confirms nothing.
+            Ok(_) | Err(Error::Library(_)) => None,
+            Err(_) => {
+                self.counters.failures.add_one();
+                Some(ONE_SECOND)
+            }
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use liqo_auth::{
 use super::{
     Done,
     events::{self, Regarding},
-    shared::{Order, Report, Reports, Shared},
+    shared::{Call, Report, Reports, Shared},
 };
 use crate::{Applied, Error, error::with_sources, object};
 
@@ -46,14 +46,14 @@ impl Shared {
         }
         self.record(&peer, |record| record.pace.count());
         while let Some(order) = self.next_order(&peer) {
-            let outcome = self.execute(&peer, &order).await;
+            let outcome = self.execute(&peer, &order.call).await;
             // The caller may have stopped waiting.
             let _ = order.answer.send(outcome);
         }
         if self.guards {
             return Done {
+                again: self.confirm(&peer).await,
                 peer,
-                again: None,
                 outbox: Some(outbox),
             };
         }
@@ -180,7 +180,7 @@ impl Shared {
         .await
     }
 
-    async fn execute(&self, peer: &ClusterId, order: &Order) -> Result<Step, Error> {
+    pub(super) async fn execute(&self, peer: &ClusterId, call: &Call) -> Result<Step, Error> {
         let (mut run, mut has_chosen) = (Run::of_one_step(), false);
         loop {
             match run.next() {
@@ -198,7 +198,7 @@ impl Shared {
                     let step = {
                         let mirror = self.mirror();
                         let view = mirror.view(peer).map_err(|_| Error::NotSynchronized)?;
-                        (order.call)(&view, self.clock.env()?)?
+                        call(&view, self.clock.env()?)?
                     };
                     if !has_chosen && self.chooses_key(peer, &step).await? {
                         has_chosen = true;

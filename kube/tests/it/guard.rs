@@ -72,6 +72,31 @@ async fn a_guard_writes_its_record_and_nothing_else() {
     assert!(matches!(error, Error::Library(_)), "{error}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_tenant_that_is_stored_pins_its_key_for_good() {
+    let [namespace, nonce, tenant] = exchanged().await;
+    let server = FakeApiServer::with_liqo("milan");
+    server.put(namespace);
+    server.put(nonce);
+    let (handle, _running) = guard_of(&server).await;
+    let record = || {
+        let mut secrets = server.all("secrets").into_iter();
+        secrets.find(|secret| name(secret) == RECORD).unwrap()
+    };
+    let reviewed = Object::from_value(tenant.clone());
+    assert!(handle.guard(&id("rome"), &reviewed, false).await.unwrap());
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    let reserved = record();
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    assert_eq!(record(), reserved);
+    server.put(tenant);
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    let pinned = record();
+    assert_ne!(pinned, reserved);
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    assert_eq!(record(), pinned);
+}
+
 /// The watch of the nonces may be behind.
 #[tokio::test(start_paused = true)]
 async fn what_is_refused_is_judged_once_more() {

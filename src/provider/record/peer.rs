@@ -32,6 +32,9 @@ sparse! {
     #[serde(with = "record_bytes")]
     pub(crate) public_key: Option<PublicKey>,
     pub(crate) proof: Option<Proof>,
+    /// While the Tenant of the proof is not stored yet: until when the key counts as pinned, in
+    /// seconds since the Unix epoch.
+    pub(crate) reserved_until: Option<i64>,
     /// The offered nonce, which is the invitation. A nonce of this provider is
     /// usable only while it is the offered one.
     pub(crate) offered: Option<Offer>,
@@ -257,6 +260,29 @@ impl Record {
         again.filter(|again| self.public_key.is_some() && now.unix() < again.until)
     }
 
+    /// Pins a first key for a Tenant that may still be refused by others.
+    pub(crate) fn reserve(&mut self, now: Timestamp) {
+        self.reserved_until = Some((now + RESERVATION).unix());
+    }
+
+    /// Whether the key that was pinned for a Tenant is to be given back, since the Tenant is not
+    /// stored: the same key claims again, or the time is over.
+    pub(crate) fn is_lapsed(&self, claimed: Option<&[u8]>, now: Timestamp) -> bool {
+        let pinned = self.public_key.as_ref().map(PublicKey::spki_der);
+        self.reserved_until
+            .is_some_and(|until| until <= now.unix() || claimed == pinned)
+    }
+
+    /// As it was before the key was pinned, and its nonce used.
+    pub(crate) fn give_back(&mut self) {
+        if let Some(proof) = self.proof.take() {
+            let digest = proof.nonce.bytes_digest();
+            self.used.retain(|used| used.digest.as_slice() != digest);
+        }
+        self.public_key = None;
+        self.reserved_until = None;
+    }
+
     /// Marks the nonce as used, forgets the expired nonces, and ends the offer.
     pub(crate) fn use_up(&mut self, nonce: &Nonce, now: Timestamp) {
         self.offered = None;
@@ -363,6 +389,9 @@ impl StoredCommitment {
 /// The maximum number of used nonces on record. With a nonce lifetime of one day,
 /// this is one nonce every 15 minutes.
 const USED_NONCES: usize = 96;
+
+/// An API server stores an object within this time after its review.
+const RESERVATION: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {

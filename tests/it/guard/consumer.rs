@@ -142,10 +142,13 @@ fn a_nonce_to_be_signed_is_a_nonce() {
     let mut empty = signed.clone();
     empty.data.clear();
     guard.write(empty);
-    let mut other = signed;
-    let token = b"eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhZG1pbiJ9".to_vec();
-    other.data.insert(names::NONCE.into(), token.into());
-    assert_eq!(guard.refused(other).1, "data.nonce");
+    // Liqo signs an empty text as well.
+    for text in ["eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhZG1pbiJ9", ""] {
+        let mut other = signed.clone();
+        let text = text.as_bytes().to_vec();
+        other.data.insert(names::NONCE.into(), text.into());
+        assert_eq!(guard.refused(other).1, "data.nonce");
+    }
 }
 
 #[test]

@@ -67,17 +67,34 @@ impl<M: Machine> Guarded<M> {
         self.machine.guard(&view, changed, env)
     }
 
-    /// Stores an object that is let through. Returns what was recorded before.
+    /// Stores an object that is let through, and gives it to the guard as it is stored. Returns
+    /// what was recorded before.
     fn write(&mut self, changed: impl Into<Object>) -> Step {
         let changed = changed.into();
-        let step = self.judge(&changed).unwrap();
+        let step = self.reserve(&changed);
+        let id = changed.id();
+        self.objects.insert(changed);
+        if id.kind == Kind::Tenant {
+            self.confirm(&id);
+        }
+        step
+    }
+
+    /// Gives an object to the guard as it is stored. Returns what was recorded.
+    fn confirm(&mut self, id: &ObjectRef) -> Step {
+        let stored = self.objects.object(id).unwrap().clone();
+        self.reserve(&stored)
+    }
+
+    /// Lets an object through that nobody stores yet. Returns what was recorded.
+    fn reserve(&mut self, changed: &Object) -> Step {
+        let step = self.judge(changed).unwrap();
         assert_eq!(step.wait.awaiting, []);
         assert!(step.outbox.is_empty());
         for effect in &step.effects {
             assert_eq!(effect.id().namespace, names::LIQO_NAMESPACE, "{effect:?}");
             self.objects.apply(effect).unwrap();
         }
-        self.objects.insert(changed);
         step
     }
 

@@ -1,3 +1,5 @@
+use core::time::Duration;
+
 use liqo_auth::{
     model::{
         AuthzPolicy, IdentityType, Metadata, Renew, ResourceSlice, Secret, Tenant, TenantCondition,
@@ -100,6 +102,80 @@ fn two_tenants_at_once_pin_one_key() {
     guard.write(tenant);
     assert_eq!(other.effects.len(), 1);
     guard.objects.apply(&other.effects[0]).unwrap_err();
+}
+
+#[test]
+fn a_key_whose_tenant_is_not_stored_is_pinned_for_a_minute() {
+    let exchange = made();
+    let (mut guard, tenant) = guard_with(&exchange, |_| {});
+    let reserved = guard.reserve(&tenant.clone().into());
+    assert_eq!(reserved.effects.len(), 1);
+    let mut other = by_another_key(&exchange);
+    other.metadata.uid = "other".into();
+    guard.now = exchange.now + Duration::from_secs(59);
+    assert_eq!(guard.refused(other.clone()).0, "key-changed");
+    // Its own key tries again, with the nonce that nobody has used.
+    let mut again = tenant.clone();
+    again.metadata.uid = "again".into();
+    assert_eq!(guard.reserve(&again.into()).effects.len(), 1);
+    guard.now = guard.now + Duration::from_secs(59);
+    assert_eq!(guard.refused(other.clone()).0, "key-changed");
+    guard.now = guard.now + Duration::from_secs(1);
+    assert_eq!(guard.reserve(&other.clone().into()).effects.len(), 1);
+    assert_eq!(guard.refused(tenant.clone()).0, "key-changed");
+    guard.objects.insert(other.into());
+    guard.now = guard.now + Duration::from_secs(3600);
+    assert_eq!(guard.refused(tenant).0, "key-changed");
+}
+
+#[test]
+fn a_key_whose_tenant_is_stored_is_pinned_for_good() {
+    let exchange = made();
+    let (mut guard, tenant) = guard_with(&exchange, |_| {});
+    guard.reserve(&tenant.clone().into());
+    guard.objects.insert(tenant.clone().into());
+    // Not by a Tenant that somebody has changed past the guard.
+    let mut changed = tenant.clone();
+    changed.spec.signature = by_another_key(&exchange).spec.signature;
+    guard.objects.insert(changed.clone().into());
+    let stored = guard.objects.object(&changed.id()).unwrap().clone();
+    assert_eq!(guard.refused(stored).0, "nonce-signature-wrong");
+    guard.objects.insert(tenant.clone().into());
+    assert_eq!(guard.confirm(&tenant.id()).effects.len(), 1);
+    assert!(guard.confirm(&tenant.id()).is_settled());
+    guard.objects.remove(&tenant.id());
+    guard.now = guard.now + Duration::from_secs(3600);
+    let mut other = by_another_key(&exchange);
+    other.metadata.uid = "other".into();
+    assert_eq!(guard.refused(other).0, "key-changed");
+    let mut again = tenant;
+    again.metadata.uid = "again".into();
+    assert_eq!(guard.refused(again).0, "nonce-used");
+}
+
+#[test]
+fn a_slice_shows_that_the_tenant_is_stored() {
+    let exchange = made();
+    let (mut guard, tenant) = guard_of(&exchange);
+    guard.reserve(&tenant.clone().into());
+    guard.objects.insert(tenant.into());
+    assert_eq!(guard.write(slice(&exchange)).effects.len(), 1);
+    assert!(guard.write(slice(&exchange)).is_settled());
+}
+
+#[test]
+fn a_tenant_that_was_stored_before_confirms_nothing() {
+    let exchange = made();
+    let (mut guard, tenant) = guard_of(&exchange);
+    guard.objects.insert(tenant.clone().into());
+    assert!(guard.confirm(&tenant.id()).is_settled());
+    assert_eq!(guard.refused(slice(&exchange)).0, "tenant-not-on-record");
+    // A person changes it, and has it verified by that.
+    let mut labelled = tenant;
+    let labels = &mut labelled.metadata.labels;
+    labels.insert("example.com/looked-at".into(), "true".into());
+    assert_eq!(guard.write(labelled).effects.len(), 1);
+    assert!(guard.write(slice(&exchange)).is_settled());
 }
 
 #[test]
