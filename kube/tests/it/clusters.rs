@@ -291,7 +291,7 @@ fn encoded(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-fn now() -> Timestamp {
+pub fn now() -> Timestamp {
     liqo_auth_kube::Clock::default().now().unwrap()
 }
 

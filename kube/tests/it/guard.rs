@@ -1,12 +1,21 @@
 //! A controller in front of Liqo's own module.
 
-use liqo_auth::model::Object;
+use std::sync::Arc;
+
+use futures::future::join_all;
+use liqo_auth::{
+    Machine,
+    consumer::{Consumer, ConsumerConfig},
+    crypto::{Algorithm, Entropy, KeyPair, OneKey},
+    machine::{Env, MessageBody, View},
+    model::Object,
+};
 use liqo_auth_kube::{Cluster, Controller, Error, Handle};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::{
-    clusters::{Clusters, consumer_of, id, name, names, provider_of, signer},
+    clusters::{Clusters, consumer_of, id, name, names, now, provider_of, signer},
     fake::FakeApiServer,
 };
 
@@ -95,6 +104,52 @@ async fn a_tenant_that_is_stored_pins_its_key_for_good() {
     assert_ne!(pinned, reserved);
     tokio::time::sleep(std::time::Duration::from_secs(5)).await;
     assert_eq!(record(), pinned);
+}
+
+/// The Tenant by which a new key says that it is rome, over this nonce.
+fn tenant_by_new_key(nonce: &Value, uid: String) -> Object {
+    let key = KeyPair::generate(Algorithm::Ed25519, &mut getrandom::SysRng).unwrap();
+    let consumer = Consumer::new(
+        ConsumerConfig::new(id("rome")),
+        Arc::new(OneKey(Arc::new(key))),
+    );
+    let to_sign = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "liqo-signed-nonce", "namespace": "liqo-tenant-milan"},
+        "data": nonce["data"],
+    });
+    let objects = [Object::from_value(to_sign)];
+    let env = Env {
+        now: now(),
+        entropy: Entropy::draw(&mut getrandom::SysRng).unwrap(),
+    };
+    let step = consumer.reconcile(&View::of(&id("milan"), &objects), env);
+    let MessageBody::Tenant(tenant) = &step.unwrap().outbox[0].body else {
+        panic!("no Tenant");
+    };
+    let mut tenant = Object::from((**tenant).clone());
+    let metadata = tenant.metadata_mut();
+    metadata.namespace = "liqo-tenant-rome".into();
+    metadata.uid = uid;
+    tenant
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_hundred_at_once_one_is_rome() {
+    let [namespace, nonce, _] = exchanged().await;
+    let server = FakeApiServer::with_liqo("milan");
+    server.put(namespace);
+    server.put(nonce.clone());
+    let (handle, _running) = guard_of(&server).await;
+    let rome = id("rome");
+    let tenants = (0..100).map(|number| tenant_by_new_key(&nonce, number.to_string()));
+    let tenants: Vec<Object> = tenants.collect();
+    let verdicts = join_all(tenants.iter().map(|it| handle.guard(&rome, it, false))).await;
+    let passed = verdicts.iter().filter(|it| matches!(it, Ok(true))).count();
+    assert_eq!(passed, 1);
+    let refused = |it: &&Result<bool, Error>| matches!(it, Err(Error::Library(error)) if error.code() == "key-changed");
+    assert_eq!(verdicts.iter().filter(refused).count(), 99);
 }
 
 /// The watch of the nonces may be behind.
