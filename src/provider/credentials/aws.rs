@@ -69,6 +69,16 @@ pub trait AwsIdentities: Send + Sync {
     fn identity(&self, request: &AwsIdentityRequest) -> Result<Answer<AwsConfig>, BoxError>;
 }
 
+/// A function makes the user.
+impl<F> AwsIdentities for F
+where
+    F: Fn(&AwsIdentityRequest) -> Result<Answer<AwsConfig>, BoxError> + Send + Sync,
+{
+    fn identity(&self, request: &AwsIdentityRequest) -> Result<Answer<AwsConfig>, BoxError> {
+        self(request)
+    }
+}
+
 /// A request for an AWS user. As data, it is the question `awsIdentity` of
 /// [the JSON forms](crate::machine::json).
 #[derive(Debug, Clone, Serialize)]

@@ -143,6 +143,16 @@ pub trait CsrSigner: Send + Sync {
     fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError>;
 }
 
+/// A function signs.
+impl<F> CsrSigner for F
+where
+    F: Fn(&SigningRequest) -> Result<Answer<CertificateChain>, BoxError> + Send + Sync,
+{
+    fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
+        self(request)
+    }
+}
+
 /// A request for a certificate. As data, it is the question `certificate` of
 /// [the JSON forms](crate::machine::json). A caller in another language answers this
 /// question with its next call.

@@ -54,6 +54,16 @@ pub trait Approver: Send + Sync {
     fn decide(&self, request: &ApprovalRequest) -> Result<Answer<()>, BoxError>;
 }
 
+/// A function approves.
+impl<F> Approver for F
+where
+    F: Fn(&ApprovalRequest) -> Result<Answer<()>, BoxError> + Send + Sync,
+{
+    fn decide(&self, request: &ApprovalRequest) -> Result<Answer<()>, BoxError> {
+        self(request)
+    }
+}
+
 /// The request to approve. All its fields are verified. As data, it is the question
 /// `approval` of [the JSON forms](crate::machine::json).
 #[derive(Debug, Clone, Serialize)]

@@ -78,6 +78,16 @@ pub trait Principals: Send + Sync {
     fn is_taken(&self, request: &NameRequest<'_>) -> Result<Answer<bool>, BoxError>;
 }
 
+/// A function looks a name up.
+impl<F> Principals for F
+where
+    F: Fn(&NameRequest<'_>) -> Result<Answer<bool>, BoxError> + Send + Sync,
+{
+    fn is_taken(&self, request: &NameRequest<'_>) -> Result<Answer<bool>, BoxError> {
+        self(request)
+    }
+}
+
 /// A name that a claimant wants. As data, it is the question `name` of
 /// [the JSON forms](crate::machine::json).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

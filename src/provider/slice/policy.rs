@@ -29,6 +29,16 @@ pub trait ResourceSlicePolicy: Send + Sync {
     fn decide(&self, request: &SliceRequest<'_>) -> Result<Answer<SliceDecision>, BoxError>;
 }
 
+/// A function decides.
+impl<F> ResourceSlicePolicy for F
+where
+    F: Fn(&SliceRequest<'_>) -> Result<Answer<SliceDecision>, BoxError> + Send + Sync,
+{
+    fn decide(&self, request: &SliceRequest<'_>) -> Result<Answer<SliceDecision>, BoxError> {
+        self(request)
+    }
+}
+
 /// The resources that a slice requests. As data, it is the question `resources` of
 /// [the JSON forms](crate::machine::json).
 #[derive(Debug, Clone, Copy, Serialize)]

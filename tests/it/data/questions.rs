@@ -13,12 +13,11 @@ use liqo_auth::{
         Answer, BoxError, CertificateChain, ClientKey, Csr, Entropy, ExternalKey, KeyQuestion,
         KeyStore, Payload, PublicKey, Signature, SigningKey, Subject,
     },
-    model::{AwsConfig, ClusterId, read_document},
+    model::{ClusterId, read_document},
     policy::Policy,
     provider::{
         self, ApprovalRequest, Approver, AwsIdentities, AwsIdentityRequest, CsrSigner, NameRequest,
-        NameTable, Principals, Provider, ResourceSlicePolicy, SigningRequest, SliceDecision,
-        SliceRequest,
+        NameTable, Principals, Provider, ResourceSlicePolicy, SigningRequest, SliceRequest,
     },
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -129,34 +128,30 @@ fn public_key() -> PublicKey {
     PublicKey::from_tenant_field(&bytes, &Policy::strict()).unwrap()
 }
 
-impl CsrSigner for Desk {
-    fn sign(&self, request: &SigningRequest) -> Result<Answer<CertificateChain>, BoxError> {
-        self.ask(request)
-    }
+/// Backends that ask the desk.
+fn signer(desk: &Arc<Desk>) -> Arc<dyn CsrSigner> {
+    let desk = Arc::clone(desk);
+    Arc::new(move |request: &SigningRequest| desk.ask(request))
 }
 
-impl Approver for Desk {
-    fn decide(&self, request: &ApprovalRequest) -> Result<Answer<()>, BoxError> {
-        self.ask(request)
-    }
+fn approver(desk: &Arc<Desk>) -> Arc<dyn Approver> {
+    let desk = Arc::clone(desk);
+    Arc::new(move |request: &ApprovalRequest| desk.ask(request))
 }
 
-impl AwsIdentities for Desk {
-    fn identity(&self, request: &AwsIdentityRequest) -> Result<Answer<AwsConfig>, BoxError> {
-        self.ask(request)
-    }
+fn aws(desk: &Arc<Desk>) -> Arc<dyn AwsIdentities> {
+    let desk = Arc::clone(desk);
+    Arc::new(move |request: &AwsIdentityRequest| desk.ask(request))
 }
 
-impl ResourceSlicePolicy for Desk {
-    fn decide(&self, request: &SliceRequest<'_>) -> Result<Answer<SliceDecision>, BoxError> {
-        self.ask(request)
-    }
+fn slices(desk: &Arc<Desk>) -> Arc<dyn ResourceSlicePolicy> {
+    let desk = Arc::clone(desk);
+    Arc::new(move |request: &SliceRequest<'_>| desk.ask(request))
 }
 
-impl Principals for Desk {
-    fn is_taken(&self, request: &NameRequest<'_>) -> Result<Answer<bool>, BoxError> {
-        self.ask(request)
-    }
+fn principals(desk: &Arc<Desk>) -> Arc<dyn Principals> {
+    let desk = Arc::clone(desk);
+    Arc::new(move |request: &NameRequest<'_>| desk.ask(request))
 }
 
 struct Keys(Arc<Desk>);
@@ -206,9 +201,9 @@ fn an_exchange_is_made_by_json_alone() {
     let mut exchange = Setup::new().exchange();
     exchange.provider = Provider::builder(id("cl-provider"), api_server, record_key)
         .key(ed25519(2))
-        .signer(desk.clone())
-        .approver(desk.clone())
-        .principals(desk.clone())
+        .signer(signer(&desk))
+        .approver(approver(&desk))
+        .principals(principals(&desk))
         .build();
     exchange.consumer = Consumer::new(
         ConsumerConfig::new(id("cl-consumer")),
@@ -234,9 +229,9 @@ fn an_exchange_is_made_by_json_alone() {
 
     let mut pool = Pool::with(|builder| {
         builder
-            .signer(desk.clone())
-            .slices(desk.clone())
-            .principals(desk.clone())
+            .signer(signer(&desk))
+            .slices(slices(&desk))
+            .principals(principals(&desk))
     });
     pool.bring(replica("mypool"));
     until_answered(|| {
@@ -253,7 +248,7 @@ fn an_exchange_is_made_by_json_alone() {
         record_key,
     )
     .principals(Arc::new(NameTable::default()))
-    .aws(desk.clone())
+    .aws(aws(&desk))
     .build();
     until_answered(|| {
         exchange.settle();
@@ -287,7 +282,7 @@ fn the_user_and_the_group_of_a_consumer_are_asked_for_together() {
     let api_server = endpoint("https://172.19.0.3:6443");
     let mut exchange = Setup::new().exchange();
     exchange.provider = Provider::builder(id("cl-provider"), api_server, record_key)
-        .principals(desk.clone())
+        .principals(principals(&desk))
         .build();
     exchange.settle();
     let open = desk.open.lock().unwrap();
