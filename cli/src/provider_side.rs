@@ -11,8 +11,8 @@ use liqo_auth::{
     error::Error,
     machine::{Follower, Holder, Message, Notice, Step, View, Watch},
     model::{
-        AwsConfig, CertificateSigningRequest, ClusterId, Identity, NamespaceName, Resource, Secret,
-        Tenant, TenantCondition, Timestamp, names,
+        AwsConfig, CertificateSigningRequest, ClusterId, Identity, Kind, Metadata, NamespaceName,
+        Resource, Secret, Tenant, TenantCondition, Timestamp, names,
     },
     policy::Policy,
     provider::{Endpoint, NameRegistry, Phase, Provider, ProviderBuilder, Status},
@@ -206,11 +206,28 @@ pub(crate) fn condition_of(
     Ok(provider.look(view, now)?.condition.unwrap_or_default())
 }
 
-/// The Tenant of the view's peer. A Tenant of that name in the namespace of another peer is
-/// not in the view.
+/// The Tenant of the view's peer: by its name, or by its label. A Tenant in the namespace of
+/// another peer is not in the view.
 pub(crate) fn tenant_in<'h>(view: &View<'h>) -> Option<&'h Tenant> {
-    let mut tenants = view.objects().filter_map(Tenant::from_object);
-    tenants.find(|tenant| tenant.metadata.name == view.peer().as_str())
+    let tenants = || view.objects().filter_map(Tenant::from_object);
+    let is_named = |tenant: &&Tenant| tenant.metadata.name == view.peer().as_str();
+    let is_labelled = |tenant: &&Tenant| names_peer(&tenant.metadata, view.peer());
+    tenants()
+        .find(is_named)
+        .or_else(|| tenants().find(is_labelled))
+}
+
+/// Whether the view has a Tenant of its peer, readable or not.
+pub(crate) fn has_tenant(view: &View<'_>) -> bool {
+    let mut tenants = view.objects().filter(|it| it.id().kind == Kind::Tenant);
+    tenants.any(|tenant| {
+        tenant.id().name == view.peer().as_str() || names_peer(tenant.metadata(), view.peer())
+    })
+}
+
+fn names_peer(metadata: &Metadata, peer: &ClusterId) -> bool {
+    let label = metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
+    label.map(String::as_str) == Some(peer.as_str())
 }
 
 /// Checks that a command names another cluster than this one.

@@ -59,6 +59,7 @@ impl Machine for Consumer {
                 kind: Kind::Tenant,
                 name: peer.to_string(),
             },
+            Interest::labelled(Kind::Tenant, label, peer.as_str()),
         ]);
         interests
     }

@@ -13,7 +13,7 @@ use crate::{
     crypto::{Csr, Nonce, SigningKey, Subject},
     error::Error,
     machine::View,
-    model::{RoleBinding, Secret, Tenant, Timestamp, names},
+    model::{Kind, Object, RoleBinding, Secret, Timestamp, names},
 };
 
 impl Consumer {
@@ -105,6 +105,14 @@ impl Look<'_> {
         structured.is_some_and(|nonce| nonce.is_for(self.peer(), consumer))
     }
 
+    /// Whether the provider's side of this cluster may let the peer in by this Tenant: by its
+    /// name, or by its label. A Tenant in the tenant namespace counts in any case.
+    fn may_let_in(&self, tenant: &Object) -> bool {
+        let (peer, (_, namespace, name)) = (self.peer().as_str(), tenant.key());
+        let label = tenant.metadata().label(names::REMOTE_CLUSTER_ID_LABEL);
+        name == peer || label == Some(peer) || namespace == self.observed.namespace_name()
+    }
+
     /// Whether the provider is a consumer of this cluster as well, or was one.
     pub(super) fn is_of_a_consumer(&self) -> Result<bool, Error> {
         let (view, peer) = (self.view, self.peer());
@@ -116,9 +124,7 @@ impl Look<'_> {
         Ok(view
             .find::<Secret>(self.configuration.namespace(), &record)?
             .is_some()
-            || view
-                .readable::<Tenant>()
-                .any(|tenant| tenant.metadata.name == peer.as_str())
+            || view.present(Kind::Tenant).any(|it| self.may_let_in(it))
             || view.readable::<RoleBinding>().any(is_of_user))
     }
 }

@@ -67,6 +67,7 @@ impl<'a> Look<'a> {
             failed = failed.or(kept.err());
         }
         // These rules apply in every phase, also after an error of `advance`.
+        self.keep_label(&mut plan);
         rights::tighten(self, &mut plan);
         rights::apply_lift(self, &mut plan);
         rights::correct_origins(self, &mut plan);
@@ -132,6 +133,11 @@ impl<'a> Look<'a> {
         }
         if let Some(tenant) = observed.unreadable_tenant {
             return Ok(Phase::Refused(tenant.error()));
+        }
+        if let Some(error) = &observed.ambiguous_tenant
+            && !observed.is_over(self.now)
+        {
+            return Ok(Phase::Refused(error.clone()));
         }
         self.configuration.check_peer(self.peer())?;
         let Some(tenant) = observed.tenant else {

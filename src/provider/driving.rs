@@ -66,6 +66,11 @@ impl Machine for Provider {
             },
             named(Kind::Tenant, peer.to_string()),
             of_peer(Kind::Tenant),
+            // The peer writes the label of its Tenant, and may remove it.
+            Interest::InNamespace {
+                kind: Kind::Tenant,
+                namespace: names::tenant_namespace(peer),
+            },
             replica(Kind::Renew),
             of_peer(Kind::CertificateSigningRequest),
             role(names::CONTROL_PLANE_ROLE),

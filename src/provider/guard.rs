@@ -17,7 +17,7 @@ use crate::{
     error::{Error, PolicyRefusal, Precondition, shortened},
     machine::{Awaited, Env, Step, View, replication},
     model::{AuthzPolicy, Kind, Object, Renew, Resource, Tenant, names},
-    verify::VerifiedTenant,
+    verify::{self, Claimed, VerifiedTenant},
 };
 
 impl Provider {
@@ -51,12 +51,16 @@ impl Provider {
         if is_stored && record.is_none_or(|record| record.reserved_until.is_none()) {
             return Ok(Step::default());
         }
+        let claimed = claimed.filter(|_| !is_stored);
+        if let Some(claimed) = claimed {
+            self.give_back(&mut observed, claimed, &stored, env);
+            self.end_earlier(&mut observed, env);
+            observed.find_tenant(&view)?;
+        }
         observed.check_readable()?;
         check_place(&observed, &changed)?;
-        if changed.key().0 == Kind::Tenant && !is_stored {
+        if claimed.is_some() {
             view = self.vouched(view, &observed);
-            self.give_back(&mut observed, &stored, env);
-            self.end_earlier(&mut observed, env);
         }
         let look = self.look_at(&view, &observed, env.now);
         let mut plan = look.plan();
@@ -80,11 +84,16 @@ impl Provider {
     }
 
     /// Gives a key back that was pinned for a Tenant, if this Tenant was not stored then.
-    fn give_back(&self, observed: &mut Observed<'_>, stored: &[Tenant], env: &Env) {
+    fn give_back(
+        &self,
+        observed: &mut Observed<'_>,
+        claimed: &Tenant,
+        stored: &[Tenant],
+        env: &Env,
+    ) {
         let policy = self.0.policy(&observed.peer);
-        let claimed = observed.tenant.map(|tenant| &tenant.spec.public_key);
-        let claimed =
-            claimed.and_then(|key| PublicKey::claimed_spki_der(key.as_slice(), policy).ok());
+        let key = claimed.spec.public_key.as_slice();
+        let claimed = PublicKey::claimed_spki_der(key, policy).ok();
         if let Some((_, opened)) = &mut observed.record
             && !is_proven(&opened.record, stored)
             && opened.record.is_lapsed(claimed.as_deref(), env.now)
@@ -95,7 +104,7 @@ impl Provider {
 
     /// Ends the proof of an earlier Tenant, which is gone if another one takes its place.
     fn end_earlier(&self, observed: &mut Observed<'_>, env: &Env) {
-        let uid = observed.tenant.map(|tenant| &tenant.metadata.uid);
+        let uid = observed.tenant_metadata().map(|tenant| &tenant.uid);
         let Some((_, opened)) = &mut observed.record else {
             return;
         };
@@ -104,6 +113,9 @@ impl Provider {
             let within = self.0.settings.peer_again;
             opened.record.end_proof(within, env.now);
         }
+        if uid.is_none() {
+            opened.record.other_name = None;
+        }
     }
 }
 
@@ -111,6 +123,12 @@ impl Look<'_> {
     fn judge(&self, changed: &Object, plan: &mut Plan<'_>) -> Result<(), Error> {
         let missing = || Error::new(Precondition::NoTenant, Some(changed.id()), "");
         let tenant = self.observed.tenant.ok_or_else(missing)?;
+        // Nobody puts the label right.
+        let claimed = Claimed {
+            gets_label: false,
+            ..self.claimed(tenant)
+        };
+        verify::tenant_names(tenant, claimed, self.policy())?;
         let is_tolerated = tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake);
         match changed.key().0 {
             Kind::ResourceSlice if is_tolerated => return self.judge_slice(changed, None, plan),

@@ -35,6 +35,7 @@ mod handshake;
 mod lift_token;
 mod look;
 mod observed;
+mod own_tenant;
 mod phase;
 mod principals;
 mod record;

@@ -29,6 +29,9 @@ pub(crate) struct Observed<'o> {
     /// unreadable Tenant blocks neither the withdrawal of the peer's rights nor its
     /// condition.
     pub(super) unreadable_tenant: Option<&'o Unreadable>,
+    /// The error, if several Tenants could be the peer's. The peer can write them. So they
+    /// block neither the end of an earlier peering nor the withdrawal of rights.
+    pub(super) ambiguous_tenant: Option<Error>,
     pub(super) certificate: Option<&'o Secret>,
     pub(super) record: Option<(&'o Secret, Opened<Record>)>,
     /// The error, if the peer's record exists and cannot be read. Then only a
@@ -87,18 +90,13 @@ impl<'o> Observed<'o> {
         let (role_bindings, role_bindings_elsewhere) = view
             .readable::<RoleBinding>()
             .partition(|binding| binding.metadata.namespace == namespace_name);
-        let unreadable_tenant = view
-            .unreadable(Kind::Tenant)
-            .find(|tenant| tenant.id.name == peer.as_str());
-        Ok(Self {
+        let mut observed = Self {
             peer: peer.clone(),
             namespace,
             nonce,
-            tenant: match unreadable_tenant {
-                Some(_) => None,
-                None => view.find_anywhere(peer.as_str())?,
-            },
-            unreadable_tenant,
+            tenant: None,
+            unreadable_tenant: None,
+            ambiguous_tenant: None,
             certificate,
             record,
             unreadable_record,
@@ -135,7 +133,18 @@ impl<'o> Observed<'o> {
             cluster_role_bindings: view.readable().collect(),
             control_plane_roles: roles(view, names::CONTROL_PLANE_ROLE)?,
             cluster_wide_roles: roles(view, names::CLUSTER_WIDE_ROLE)?,
-        })
+        };
+        observed.find_tenant(view)?;
+        Ok(observed)
+    }
+
+    /// Finds the peer's Tenant, by the other objects and the record.
+    pub(super) fn find_tenant(&mut self, view: &View<'o>) -> Result<(), Error> {
+        let found = self.own_tenant(view)?;
+        self.tenant = found.tenant;
+        self.unreadable_tenant = found.unreadable;
+        self.ambiguous_tenant = found.ambiguous;
+        Ok(())
     }
 
     /// The name of the tenant namespace; the default name if it does not exist yet.
@@ -153,7 +162,8 @@ impl<'o> Observed<'o> {
         let error = self
             .unreadable_record
             .as_ref()
-            .or(self.unreadable_handshake.as_ref());
+            .or(self.unreadable_handshake.as_ref())
+            .or(self.ambiguous_tenant.as_ref());
         match (error, self.unreadable_tenant) {
             (Some(error), _) => Err(error.clone()),
             (None, Some(tenant)) => Err(tenant.error()),
@@ -211,8 +221,15 @@ impl<'o> Observed<'o> {
     /// The Tenant that is absent, although the peer has rights or a proof on record. It is gone,
     /// or another program has just made it, and the caller's objects do not show it yet.
     pub(super) fn lost_tenant(&self) -> Option<ObjectRef> {
-        let has_proof = self.record().is_some_and(|record| record.proof.is_some());
-        let is_lost = self.tenant_metadata().is_none() && (has_proof || self.holds_rights());
+        let record = self.record();
+        if self.tenant_metadata().is_some() || self.ambiguous_tenant.is_some() {
+            return None;
+        }
+        if let Some(other) = record.and_then(|record| record.other_name.as_ref()) {
+            return Some(other.id());
+        }
+        let has_proof = record.is_some_and(|record| record.proof.is_some());
+        let is_lost = has_proof || self.holds_rights();
         is_lost.then(|| ObjectRef::new(Kind::Tenant, self.namespace_name(), self.peer.as_str()))
     }
 

@@ -21,8 +21,8 @@ pub(crate) use aws::user as aws_user;
 pub(crate) use nonce::nonce_at;
 pub(crate) use resource_slice::{slice_names, slice_request};
 pub(crate) use tenant::{
-    Known, claim, default_namespace, form as tenant_form, name_length, nonce_signature, pinned_key,
-    proxy_url, tenant_names, without_status,
+    Claimed, Known, claim, default_namespace, form as tenant_form, name_length, nonce_signature,
+    pinned_key, proxy_url, tenant_names, without_status,
 };
 
 use crate::{
@@ -32,9 +32,13 @@ use crate::{
 
 /// Checks an object's name, and the cluster ID in its label.
 fn check_names(object: &impl Resource, name: &str, labelled: &ClusterId) -> Result<(), Error> {
-    let metadata = object.metadata();
-    check_name(&metadata.name, name, object, "metadata.name")?;
-    let label = metadata.label(names::REMOTE_CLUSTER_ID_LABEL);
+    check_name(&object.metadata().name, name, object, "metadata.name")?;
+    check_label(object, labelled)
+}
+
+/// Checks the cluster ID in an object's label.
+fn check_label(object: &impl Resource, labelled: &ClusterId) -> Result<(), Error> {
+    let label = object.metadata().label(names::REMOTE_CLUSTER_ID_LABEL);
     let field = "metadata.labels[liqo.io/remote-cluster-id]";
     check_name(label.unwrap_or_default(), labelled.as_str(), object, field)
 }

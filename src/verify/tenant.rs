@@ -1,6 +1,6 @@
 //! Verifying a Tenant for the expected cluster and nonce.
 
-use super::{check_name, check_names};
+use super::{check_label, check_name};
 use crate::{
     crypto::{Csr, Fingerprint, Nonce, PublicKey, Subject},
     error::{Error, PeerMisbehaved, PolicyRefusal},
@@ -46,7 +46,8 @@ pub fn tenant(
     expectation: &TenantExpectation<'_>,
     policy: &Policy,
 ) -> Result<VerifiedTenant, Error> {
-    let verified = claim(tenant, expectation.consumer, None, policy)?;
+    let claimed = Claimed::by(expectation.consumer);
+    let verified = claim(tenant, claimed, None, policy)?;
     nonce_signature(tenant, &verified, expectation.nonce, policy)?;
     Ok(verified)
 }
@@ -72,14 +73,37 @@ pub(crate) struct Known<'a> {
     pub(crate) csr: Option<&'a [u8; 32]>,
 }
 
+/// The names that a Tenant has to have.
+#[derive(Clone, Copy)]
+pub(crate) struct Claimed<'a> {
+    /// The consumer, which the label and the spec name.
+    pub(crate) consumer: &'a ClusterId,
+    /// The name of the object.
+    pub(crate) name: &'a str,
+    /// Whether the label is put right, whatever it says.
+    pub(crate) gets_label: bool,
+}
+
+impl<'a> Claimed<'a> {
+    /// The names of a Tenant that a consumer makes.
+    pub(crate) fn by(consumer: &'a ClusterId) -> Self {
+        Self {
+            consumer,
+            name: consumer.as_str(),
+            gets_label: false,
+        }
+    }
+}
+
 /// Verifies everything except the signature over the nonce.
 pub(crate) fn claim(
     tenant: &Tenant,
-    consumer: &ClusterId,
+    claimed: Claimed<'_>,
     known: Option<Known<'_>>,
     policy: &Policy,
 ) -> Result<VerifiedTenant, Error> {
-    let proxy_url = form(tenant, consumer, policy)?;
+    let proxy_url = form(tenant, claimed, policy)?;
+    let consumer = claimed.consumer;
     let public_key = public_key(tenant, known.map(|known| known.public_key), policy)?;
     let pem = tenant.spec.csr.as_slice();
     let recognized = known
@@ -102,10 +126,10 @@ pub(crate) fn claim(
 /// the proxy that the Tenant asks for.
 pub(crate) fn form(
     tenant: &Tenant,
-    consumer: &ClusterId,
+    claimed: Claimed<'_>,
     policy: &Policy,
 ) -> Result<Option<ProxyUrl>, Error> {
-    tenant_names(tenant, consumer, policy)?;
+    tenant_names(tenant, claimed, policy)?;
     if tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake) {
         let fault = PeerMisbehaved::SelfDeclaredPolicy;
         return Err(Error::found_in(tenant, "spec.authzPolicy", fault));
@@ -116,11 +140,15 @@ pub(crate) fn form(
 /// Checks that the names of a Tenant are those of this consumer.
 pub(crate) fn tenant_names(
     tenant: &Tenant,
-    consumer: &ClusterId,
+    claimed: Claimed<'_>,
     policy: &Policy,
 ) -> Result<(), Error> {
+    let consumer = claimed.consumer;
     name_length(consumer, policy)?;
-    check_names(tenant, consumer.as_str(), consumer)?;
+    check_name(&tenant.metadata.name, claimed.name, tenant, "metadata.name")?;
+    if !claimed.gets_label {
+        check_label(tenant, consumer)?;
+    }
     let (found, expected) = (&tenant.spec.cluster_id, consumer.as_str());
     check_name(found, expected, tenant, "spec.clusterID")
 }

@@ -59,7 +59,10 @@ pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
             (None, Received::Request(request)) => {
                 signed::peer(&home, request).map_err(|failure| failure.about(&subject))?
             }
-            (None, _) => message.peer().map_err(|failure| failure.about(&subject))?,
+            (None, object) => match tolerated::labelled_peer(&home, object) {
+                Some(peer) => peer,
+                None => message.peer().map_err(|failure| failure.about(&subject))?,
+            },
         };
         if matches!(message.object, Received::Identity(_)) {
             keep(&mut home, &peer, &arguments.known)?;

@@ -3,7 +3,7 @@
 use liqo_auth::{
     crypto::{CertificateChain, Nonce, PublicKey},
     model::{
-        AuthParams, ClusterId, Identity, Kind, Namespace, Object, ObjectRef, Renew, Resource,
+        AuthParams, ClusterId, Identity, Kind, Namespace, ObjectRef, Renew, Resource,
         ResourceSliceConditionStatus, ResourceSliceConditionType, Secret, Tenant, TenantCondition,
         names,
     },
@@ -20,7 +20,7 @@ use crate::{
     failure::{Failure, Result},
     home::{Home, SecretValue, Use},
     output::{Table, age, escaped, program},
-    provider_side::{nonce_secret, tenant_in},
+    provider_side::{has_tenant, nonce_secret, tenant_in},
 };
 
 pub(super) fn tenants(context: &Context, list: &List) -> Result<()> {
@@ -309,8 +309,7 @@ pub(super) fn nonce_text(secret: &Secret) -> Result<String> {
 /// read is there as well.
 pub(super) fn open_with_tenant(context: &Context, peer: &ClusterId) -> Result<Home> {
     let home = context.open(Use::Write)?;
-    let is_tenant = |id: ObjectRef| id.kind == Kind::Tenant && id.name == peer.as_str();
-    if home.view(peer).objects().map(Object::id).any(is_tenant) {
+    if has_tenant(&home.view(peer)) {
         return Ok(home);
     }
     Err(Failure::waiting(format!(

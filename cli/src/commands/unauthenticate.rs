@@ -227,7 +227,7 @@ fn end(
     arguments: &Unauthenticate,
     side: Side,
 ) -> Result<Deleted> {
-    let was_there = get::tenant_of(&home, consumer).is_some();
+    let name = get::tenant_of(&home, consumer).map(|tenant| tenant.metadata.name.clone());
     let mut provider = ProviderSide::new(&mut home, consumer, &context.policy, context.clock)?;
     provider.administer(
         "the Tenant is not deleted",
@@ -242,9 +242,9 @@ fn end(
         provider.administer(subject, |provider, view, _| provider.delete_offloaded(view))?;
         provider.settle()?;
     }
-    let done = match was_there {
-        true => "Tenant correctly deleted",
-        false => "Tenant already deleted",
+    let done = match name {
+        Some(_) => "Tenant correctly deleted",
+        None => "Tenant already deleted",
     };
     context.printer.info(side, done)?;
     if arguments.delete_offloaded {
@@ -256,7 +256,7 @@ fn end(
         home,
         peer: consumer.clone(),
         kind: Kind::Tenant,
-        name: consumer.to_string(),
+        name: name.unwrap_or_else(|| consumer.to_string()),
     })
 }
 

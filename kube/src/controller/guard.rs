@@ -65,23 +65,29 @@ impl Shared {
     /// the delay before the next attempt.
     pub(super) async fn confirm(&self, peer: &ClusterId) -> Option<Duration> {
         let provider = self.sides().provider?;
-        let call: Call = Arc::new(move |view: &View<'_>, env: Env| {
-            let tenant = view
-                .objects()
-                .find(|object| object.id().kind == Kind::Tenant);
-            tenant.map_or_else(
-                || Ok(Step::default()),
-                |tenant| provider.guard(view, tenant, env),
-            )
-        });
-        match self.execute(peer, &call).await {
-            // A Tenant that is changed past its review confirms nothing.
-            Ok(_) | Err(Error::Library(_)) => None,
-            Err(_) => {
-                self.counters.failures.add_one();
-                Some(ONE_SECOND)
+        for tenant in self.tenants(peer) {
+            match self
+                .execute(peer, &call(provider.clone(), &tenant, false))
+                .await
+            {
+                // A Tenant that is changed past its review confirms nothing.
+                Ok(_) | Err(Error::Library(_)) => {}
+                Err(_) => {
+                    self.counters.failures.add_one();
+                    return Some(ONE_SECOND);
+                }
             }
         }
+        None
+    }
+
+    /// Some stored Tenants of a peer. A peer that has made more delays its own pin.
+    fn tenants(&self, peer: &ClusterId) -> Vec<Object> {
+        let mirror = self.mirror();
+        let view = mirror.view(peer);
+        let objects = view.iter().flat_map(View::objects);
+        let tenants = objects.filter(|object| object.id().kind == Kind::Tenant);
+        tenants.take(MOST_TENANTS).cloned().collect()
     }
 }
 
@@ -98,3 +104,4 @@ fn call(side: impl Machine + 'static, changed: &Object, is_dry_run: bool) -> Cal
 }
 
 const SHORTLY: Duration = Duration::from_millis(300);
+const MOST_TENANTS: usize = 8;

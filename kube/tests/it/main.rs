@@ -32,6 +32,7 @@ mod memory;
 mod offloaded_rights;
 mod offloading;
 mod opening;
+mod other_names;
 mod provider_keys;
 mod proxies;
 mod real_clusters;

@@ -53,7 +53,7 @@ impl Look<'_> {
         succeeding
             .verify(&succession, pinned, policy)
             .map_err(wrong)?;
-        verify::claim(tenant, self.peer(), None, policy)
+        verify::claim(tenant, self.claimed(tenant), None, policy)
     }
 }
 

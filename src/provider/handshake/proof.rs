@@ -10,7 +10,10 @@ use crate::{
     model::{Resource, Tenant, TenantCondition, names},
     provider::{
         look::Look,
-        record::{IssuedCertificate, Proof, Record, StoredCommitment, Verdict, signature_digest},
+        record::{
+            IssuedCertificate, OtherName, Proof, Record, StoredCommitment, Verdict,
+            signature_digest,
+        },
         records::Plan,
     },
     verify::VerifiedTenant,
@@ -77,6 +80,7 @@ pub(crate) fn record_proof(
                 record.remember_until(until);
             }
             record.public_key = Some(key.clone());
+            record.other_name = OtherName::of(tenant, look.peer());
             record.tested_key = None;
             record.use_up(nonce, now);
             record.proof = Some(proof);
@@ -107,6 +111,11 @@ pub(crate) fn end_proof(look: &Look<'_>, plan: &mut Plan<'_>) {
         plan.records
             .peer
             .change(|record| record.end_proof(within, look.now));
+    }
+    // Until it is gone, it is the peer's Tenant.
+    if tenant.is_none() {
+        let peer = &mut plan.records.peer;
+        peer.change(|record| record.other_name = None);
     }
 }
 

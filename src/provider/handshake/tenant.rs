@@ -15,7 +15,7 @@ use crate::{
         record::{Proof, Record, TestedKey},
         records::Plan,
     },
-    verify::{self, Known, VerifiedTenant},
+    verify::{self, Claimed, Known, VerifiedTenant},
 };
 
 /// What a Tenant's signature proves.
@@ -28,7 +28,7 @@ pub(crate) enum Proven<'a> {
     AwaitsNames,
 }
 
-impl Look<'_> {
+impl<'a> Look<'a> {
     /// Verifies a Tenant that the peer sent, and adds it to the plan.
     pub(crate) fn receive_tenant(
         &self,
@@ -85,7 +85,7 @@ impl Look<'_> {
     /// proven and is not verified. So a Tenant that stays refused causes no costly
     /// arithmetic. Returns the usable nonce, unless a key is pinned.
     pub(crate) fn check_provable(&self, tenant: &Tenant) -> Result<Option<Nonce>, Error> {
-        verify::tenant_form(tenant, self.peer(), self.policy())?;
+        verify::tenant_form(tenant, self.claimed(tenant), self.policy())?;
         let record = self.observed.record();
         if record.is_some_and(|record| record.public_key.is_some()) {
             return Ok(None);
@@ -112,11 +112,28 @@ impl Look<'_> {
             public_key,
             csr: record.and_then(|record| Some(&record.proof.as_ref()?.csr)),
         });
-        match verify::claim(tenant, self.peer(), known, self.policy()) {
+        match verify::claim(tenant, self.claimed(tenant), known, self.policy()) {
             Err(error) if key_succession::is_other_key(&error) => {
                 self.claim_by_succession(tenant, error)
             }
             claim => claim,
+        }
+    }
+
+    /// The names that a Tenant has to have. The peer's own Tenant may have any name: it was
+    /// found by its label, or it is on record.
+    pub(crate) fn claimed<'t>(&self, tenant: &'t Tenant) -> Claimed<'t>
+    where
+        'a: 't,
+    {
+        let claimed = Claimed::by(self.peer());
+        match self.observed.tenant {
+            Some(own) if own.id() == tenant.id() => Claimed {
+                name: &tenant.metadata.name,
+                gets_label: self.gets_label(own),
+                ..claimed
+            },
+            _ => claimed,
         }
     }
 

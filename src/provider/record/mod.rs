@@ -5,6 +5,7 @@ mod aws_keys;
 mod grant;
 mod held;
 mod issued_certificate;
+mod other_name;
 mod peer;
 mod signing_rate;
 mod slice;
@@ -13,6 +14,7 @@ pub(super) use aws_keys::{AccessKey, HeldKey, SliceKey};
 pub use grant::Grant;
 pub(super) use held::{HeldCredentials, SigningAttempt};
 pub(super) use issued_certificate::{IssuedCertificate, RefusedRenewal};
+pub(super) use other_name::OtherName;
 pub(super) use peer::{
     Offer, Proof, Record, StoredCommitment, TestedKey, Verdict, signature_digest,
 };

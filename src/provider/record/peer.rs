@@ -9,7 +9,7 @@ use core::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{HeldCredentials, SigningRate, aws_keys::AwsKeys};
+use super::{HeldCredentials, OtherName, SigningRate, aws_keys::AwsKeys};
 use crate::{
     assurance::key_and_signature::KeyAndSignature,
     crypto::{Fingerprint, Nonce, PublicKey},
@@ -41,6 +41,8 @@ sparse! {
     pub(crate) used: Vec<NonceMark>,
     /// The nonce of the peering that has ended, while it serves again.
     pub(crate) again: Option<Again>,
+    /// The Tenant by which the peer is let in, if its name is not the peer's ID.
+    pub(crate) other_name: Option<OtherName>,
     /// The RSA key of a Tenant that was refused before any key was pinned.
     pub(crate) tested_key: Option<TestedKey>,
     /// The strictest condition since the last lift.
@@ -172,6 +174,13 @@ impl Record {
         seal.seal(namespace, names::provider_record(seal.peer), text)
     }
 
+    /// The UID of the Tenant by which the peer is let in.
+    pub(crate) fn tenant_uid(&self) -> Option<&str> {
+        let other = self.other_name.as_ref().map(|other| other.uid.as_str());
+        let proof = self.proof.as_ref().map(|proof| proof.tenant_uid.as_str());
+        other.or(proof)
+    }
+
     /// Whether the record contains only an invitation, and the peer has not used it
     /// yet.
     pub(crate) fn is_invitation(&self) -> bool {
@@ -280,6 +289,7 @@ impl Record {
             self.used.retain(|used| used.digest.as_slice() != digest);
         }
         self.public_key = None;
+        self.other_name = None;
         self.reserved_until = None;
     }
 

@@ -11,8 +11,11 @@ use crate::{
     error::Error,
     model::{AuthzPolicy, ClusterId, Namespace, Resource, Tenant},
     provider::{
-        configuration::Configuration, handshake::set_finalizer_and_commitment, look::Look,
-        record::Record, records::Plan,
+        configuration::Configuration,
+        handshake::set_finalizer_and_commitment,
+        look::Look,
+        record::{OtherName, Record},
+        records::Plan,
     },
     verify,
 };
@@ -30,7 +33,7 @@ impl Configuration {
 /// Whether the names of a tolerated Tenant are correct and free; false if the
 /// look-up of names has not answered yet.
 pub(crate) fn tolerates(look: &Look<'_>, tenant: &Tenant) -> Result<bool, Error> {
-    verify::tenant_names(tenant, look.peer(), look.policy())?;
+    verify::tenant_names(tenant, look.claimed(tenant), look.policy())?;
     verify::proxy_url(tenant)?;
     Ok(look.observed.is_known() || look.name_is_free(tenant)?)
 }
@@ -46,7 +49,10 @@ pub(crate) fn tolerate(look: &Look<'_>, tenant: &Tenant, plan: &mut Plan<'_>) ->
     let observed = look.observed;
     plan.records.peer.change_or_make(
         || Record::new(None, look.now),
-        |record| record.offered = None,
+        |record| {
+            record.offered = None;
+            record.other_name = OtherName::of(tenant, look.peer());
+        },
     );
     if observed.namespace.is_none() {
         verify::default_namespace(look.peer())?;

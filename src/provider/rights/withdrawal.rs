@@ -12,7 +12,8 @@ use crate::{
 pub(crate) fn is_ending(observed: &Observed<'_>) -> bool {
     match observed.tenant_metadata() {
         Some(tenant) => tenant.deletion_timestamp.is_some(),
-        None => observed.holds_rights(),
+        // Until it is clear which Tenant is the peer's, none is gone.
+        None => observed.ambiguous_tenant.is_none() && observed.holds_rights(),
     }
 }
 

@@ -342,3 +342,35 @@ fn a_running_peering_is_adopted_if_the_guard_may() {
     assert_eq!(guard.write(slice(&exchange)).effects.len(), 1);
     assert!(guard.write(renew(&exchange)).is_settled());
 }
+
+#[test]
+fn a_tenant_of_another_name_is_let_through_as_the_only_one() {
+    let exchange = made();
+    let (mut guard, tenant) = guard_of(&exchange);
+    let named = |name: &str, uid: &str| {
+        let mut tenant = tenant.clone();
+        tenant.metadata.name = name.into();
+        tenant.metadata.uid = uid.into();
+        tenant
+    };
+    assert_eq!(guard.write(named("my-tenant", "first")).effects.len(), 1);
+    assert!(guard.write(slice(&exchange)).is_settled());
+    for name in ["another", "cl-consumer"] {
+        let code = guard.refused(named(name, "second")).0;
+        assert_eq!(code, "namespace-unexpected", "{name}");
+    }
+    // Liqo finds it by its label, and nobody puts it right.
+    for label in [None, Some("cl-other")] {
+        let mut other = named("my-tenant", "first");
+        other.metadata.labels.clear();
+        let label = label.map(|it| (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), it.to_owned()));
+        other.metadata.labels.extend(label);
+        assert_eq!(guard.refused(other).0, "name-mismatch");
+    }
+    // When it is gone, another one takes its place, and is on record then.
+    guard.objects.remove(&named("my-tenant", "first").id());
+    assert_eq!(guard.write(named("another", "second")).effects.len(), 1);
+    assert!(guard.write(named("another", "second")).is_settled());
+    let code = guard.refused(named("my-tenant", "third")).0;
+    assert_eq!(code, "namespace-unexpected");
+}

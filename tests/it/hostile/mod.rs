@@ -8,6 +8,8 @@ mod foreign_tenants;
 mod large_requests;
 mod many_slices;
 mod nonces;
+mod other_names;
+mod other_names_unrecorded;
 mod planted_secrets;
 mod returning_tenants;
 mod signing_rate;

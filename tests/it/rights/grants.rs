@@ -19,7 +19,7 @@ use liqo_auth::{
 
 use crate::clusters::{
     bindings::{group, user},
-    exchange::{self, Exchange, FixedAnswer, Ledger, Setup, ed25519, id},
+    exchange::{self, Exchange, FixedAnswer, Ledger, Setup, ed25519, id, secret_ref},
 };
 
 const NAMESPACE: &str = "liqo-tenant-cl-consumer";
@@ -377,6 +377,11 @@ fn two_tenants_of_one_name_are_ambiguous() {
     second.metadata.namespace = "default".to_owned();
     second.metadata.uid.clear();
     exchange.at_provider.insert(second.into());
+    // The one on record is the peer's.
+    assert_eq!(exchange.provider_phase().name(), "Authenticated");
+    assert!(exchange.turn_of_provider().is_settled());
+    let record = secret_ref("liqo", "liqo-auth-provider-cl-consumer");
+    exchange.at_provider.remove(&record).unwrap();
     let view = exchange.provider_view();
     let error = exchange.provider.look(&view, exchange.now).unwrap_err();
     let expected = LocalFault::Ambiguous {

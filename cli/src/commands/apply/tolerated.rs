@@ -14,11 +14,23 @@ use crate::{
     home::Home,
 };
 
+use super::received::Received;
+
 /// Whether the Tenant asks for no handshake, and the settings allow that.
 pub(super) fn is_tolerated(home: &Home, peer: &ClusterId, tenant: &Tenant) -> bool {
     let settings = home.settings.peers.get(peer);
     tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake)
         && settings.is_some_and(|settings| settings.tolerate_no_handshake)
+}
+
+/// The peer of a tolerated Tenant, which may have any name: the one that label and spec name.
+pub(super) fn labelled_peer(home: &Home, object: &Received) -> Option<ClusterId> {
+    let Received::Tenant(tenant) = object else {
+        return None;
+    };
+    let label = tenant.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL)?;
+    let peer = label.parse().ok()?;
+    (tenant.spec.cluster_id == *label && is_tolerated(home, &peer, tenant)).then_some(peer)
 }
 
 /// Stores the Tenant in memory, as `kubectl apply` would, unless it exists already.

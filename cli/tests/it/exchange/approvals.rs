@@ -84,6 +84,42 @@ spec:
     folder.ok("unauthenticate --home cl-provider --remote-cluster-id cl-other");
 }
 
+/// As Liqo's page on declarative peering has it.
+#[test]
+fn a_tenant_without_a_handshake_may_have_any_name() {
+    let folder = Folder::with_homes();
+    let tenant = "apiVersion: authentication.liqo.io/v1beta1
+kind: Tenant
+metadata:
+  name: my-tenant
+  labels:
+    liqo.io/remote-cluster-id: cl-other
+spec:
+  clusterID: cl-other
+  authzPolicy: TolerateNoHandshake
+";
+    folder
+        .ok("create nonce --home cl-provider --remote-cluster-id cl-other --tolerate-no-handshake");
+    let run = folder.run_with("apply --home cl-provider -f -", tenant);
+    assert_eq!(
+        run.out, "tenant.authentication.liqo.io/my-tenant created\n",
+        "{run:?}"
+    );
+    let status = folder.ok("status --home cl-provider");
+    assert!(status.contains("Tolerated"), "{status}");
+    // The peer is named by its ID.
+    folder.ok("cordon tenant cl-other --home cl-provider");
+    let tenants = folder.ok("get tenants --home cl-provider");
+    assert!(tenants.contains("my-tenant"), "{tenants}");
+    assert!(tenants.contains("Cordoned"), "{tenants}");
+    folder.refused("drain tenant my-tenant --home cl-provider", "", 4);
+    folder.ok("uncordon tenant cl-other --home cl-provider");
+    let ended = folder.ok("unauthenticate --home cl-provider --remote-cluster-id cl-other");
+    assert!(ended.contains("Tenant correctly deleted"), "{ended}");
+    let tenants = folder.ok("get tenants --home cl-provider");
+    assert!(!tenants.contains("my-tenant"), "{tenants}");
+}
+
 fn certificates(folder: &Folder) -> usize {
     let names = std::fs::read_dir(folder.path("cl-provider/manifests/_cluster")).unwrap();
     names
