@@ -96,6 +96,9 @@ impl Machine for Consumer {
     fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
         self.plan_with(view, env.now, |look, plan| {
             let phase = look.phase()?;
+            if !matches!(phase, Phase::Ending) {
+                look.keep_label_of_identity(plan);
+            }
             look.advance(&phase, plan)?;
             look.advance_slices(phase.accepted(), plan);
             Ok(())

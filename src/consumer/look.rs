@@ -7,10 +7,10 @@ use super::{
     record::Plan,
 };
 use crate::{
-    crypto::Nonce,
+    crypto::{CertificateChain, Nonce},
     error::{Error, PeerMisbehaved},
     machine::{Awaited, Message, View},
-    model::{ClusterId, Namespace, ObjectRef, Tenant, Timestamp},
+    model::{ClusterId, Identity, Namespace, ObjectRef, Tenant, Timestamp, names},
     policy::Policy,
     verify::{self, NonceExpectation},
 };
@@ -42,6 +42,33 @@ impl<'a> Look<'a> {
             plan.keep_labels(secret, &self.nonce_labels());
         }
         plan.await_for(Awaited::Identity);
+    }
+
+    /// Gives the Identity of the control plane its label back: if it has none, or if its
+    /// certificate is on record.
+    pub(super) fn keep_label_of_identity(&self, plan: &mut Plan<'_>) {
+        let peer = self.peer().as_str();
+        let identity = self.observed.identity;
+        let Some(identity) = identity.filter(|it| it.spec.cluster_id == peer) else {
+            return;
+        };
+        let is_to_be_set = match identity.metadata.label(names::REMOTE_CLUSTER_ID_LABEL) {
+            None => true,
+            Some(label) => label != peer && self.is_on_record(identity),
+        };
+        if is_to_be_set {
+            plan.keep_labels(identity, &[(names::REMOTE_CLUSTER_ID_LABEL, peer)]);
+        }
+    }
+
+    fn is_on_record(&self, identity: &Identity) -> bool {
+        let record = self.observed.record();
+        let Some(received) = record.and_then(|record| record.control_plane) else {
+            return false;
+        };
+        let pem = identity.spec.auth_params.signed_crt.as_slice();
+        let chain = CertificateChain::from_pem(pem, self.policy());
+        chain.is_ok_and(|chain| chain.leaf().fingerprint() == received.certificate)
     }
 
     pub(super) fn send(&self, tenant: Tenant, plan: &mut Plan<'_>) {

@@ -1,4 +1,5 @@
-//! A Tenant that a person has applied under another name than the peer's ID.
+//! A Tenant that a person has applied under another name than the peer's ID, and labels that
+//! somebody changes.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::{
-    clusters::{id, name, names, provider_alone},
+    clusters::{Clusters, id, name, names, provider_alone},
     fake::FakeApiServer,
     life::until,
 };
@@ -160,6 +161,65 @@ async fn a_second_tenant_changes_nothing_and_the_first_ones_end_counts() {
     .await;
     assert_eq!(names(&milan.server, "clusterrolebindings"), [""; 0]);
     assert!(milan.found("another").is_some());
+}
+
+/// The controllers watch all Tenants and Identities, whatever their labels say.
+#[tokio::test(start_paused = true)]
+async fn the_labels_of_tenants_and_identities_come_back() {
+    let clusters = Clusters::start().await;
+    clusters.provider.invite(&id("rome")).await.unwrap();
+    clusters.authenticated().await;
+    clusters.settled().await;
+    for (server, plural, peer) in [
+        (&clusters.milan, "tenants", "rome"),
+        (&clusters.rome, "identities", "milan"),
+    ] {
+        for label in [Value::Null, "turin".into()] {
+            let mut object = server.all(plural)[0].clone();
+            object["metadata"]["labels"]["liqo.io/remote-cluster-id"] = label.clone();
+            let labels = object["metadata"]["labels"].as_object_mut().unwrap();
+            labels.retain(|_, value| !value.is_null());
+            server.replace(&object);
+            until("the label is back", async || {
+                let labels = &server.all(plural)[0]["metadata"]["labels"];
+                labels["liqo.io/remote-cluster-id"] == peer
+            })
+            .await;
+        }
+    }
+    clusters.authenticated().await;
+}
+
+/// No controller may label a Namespace: its rights on Secrets follow from these labels.
+#[tokio::test(start_paused = true)]
+async fn the_labels_of_a_namespace_are_a_persons() {
+    let clusters = Clusters::start().await;
+    clusters.provider.invite(&id("rome")).await.unwrap();
+    clusters.authenticated().await;
+    clusters.settled().await;
+    for label in ["liqo.io/tenant-namespace", "liqo.io/remote-cluster-id"] {
+        let namespaces = clusters.milan.all("namespaces").into_iter();
+        let mut namespaces = namespaces.filter(|it| name(it) == NAMESPACE);
+        let whole = namespaces.next().unwrap();
+        let mut object = whole.clone();
+        let labels = object["metadata"]["labels"].as_object_mut().unwrap();
+        assert!(labels.remove(label).is_some());
+        clusters.milan.replace(&object);
+        tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+        let requests = clusters.milan.requests();
+        let is_write =
+            |it: &&String| it.starts_with("PATCH /api/v1/namespaces/") || it.starts_with("DELETE");
+        let writes: Vec<&String> = requests.iter().filter(is_write).collect();
+        assert!(writes.is_empty(), "{label}: {writes:?}");
+        assert_eq!(names(&clusters.milan, "clusterrolebindings").len(), 1);
+        // When the person has put it back, everything goes on.
+        let mut object = clusters.milan.all("namespaces").into_iter();
+        let mut object = object.find(|it| name(it) == NAMESPACE).unwrap();
+        object["metadata"]["labels"] = whole["metadata"]["labels"].clone();
+        clusters.milan.replace(&object);
+        clusters.settled().await;
+        clusters.authenticated().await;
+    }
 }
 
 const NAMESPACE: &str = "liqo-tenant-rome";

@@ -2,11 +2,11 @@
 //! not count.
 
 use liqo_auth::{
-    machine::{Awaited, Objects},
-    model::{Kind, ObjectRef},
+    machine::{Awaited, Effect, Objects},
+    model::{Identity, Kind, ObjectRef, names},
 };
 
-use crate::clusters::exchange::{Exchange, Setup, now};
+use crate::clusters::exchange::{Exchange, Setup, now, secret_ref};
 
 /// Removes each label of Liqo from an object, one after the other. After a turn, it is back.
 fn come_back(
@@ -65,6 +65,108 @@ fn a_kubeconfig_and_a_renew_get_their_labels_back() {
         assert_eq!(exchange.consumer_phase().name(), "Authenticated");
         assert!(exchange.turn_of_consumer().is_settled());
     }
+}
+
+/// A Tenant without a record, too: Liqo's webhook gives it its label.
+#[test]
+fn a_tenant_and_an_identity_get_their_labels_back() {
+    let mut exchange = Setup::new().exchange();
+    exchange.settle();
+    let tenant = ObjectRef::new(Kind::Tenant, AT_PROVIDER, "cl-consumer");
+    let turn = |exchange: &mut Exchange| drop(exchange.turn_of_provider());
+    let removed = come_back(&mut exchange, |it| &mut it.at_provider, turn, &tenant);
+    assert_eq!(removed, 1);
+    let id = ObjectRef::new(Kind::Identity, AT_CONSUMER, "controlplane-cl-provider");
+    let removed = come_back(&mut exchange, |it| &mut it.at_consumer, as_consumer, &id);
+    assert_eq!(removed, 1);
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+    assert!(exchange.turn_of_consumer().is_settled());
+    assert!(exchange.turn_of_provider().is_settled());
+
+    let mut refused = Setup::new().exchange();
+    refused.settle();
+    let record = secret_ref("liqo", "liqo-auth-provider-cl-consumer");
+    refused.at_provider.remove(&record).unwrap();
+    let removed = come_back(&mut refused, |it| &mut it.at_provider, turn, &tenant);
+    assert_eq!(removed, 1);
+    let record = secret_ref("liqo", "liqo-auth-consumer-cl-provider");
+    refused.at_consumer.remove(&record).unwrap();
+    let removed = come_back(&mut refused, |it| &mut it.at_consumer, as_consumer, &id);
+    assert_eq!(removed, 1);
+}
+
+/// Sets the label with the cluster ID to that of another cluster.
+fn relabel(objects: &mut Objects, id: &ObjectRef) {
+    let mut object = objects.object(id).unwrap().clone();
+    let label = (names::REMOTE_CLUSTER_ID_LABEL.to_owned(), "cl-x".to_owned());
+    object.metadata_mut().labels.extend([label]);
+    objects.insert(object);
+}
+
+fn label<'o>(objects: &'o Objects, id: &ObjectRef) -> Option<&'o String> {
+    let labels = &objects.object(id).unwrap().metadata().labels;
+    labels.get(names::REMOTE_CLUSTER_ID_LABEL)
+}
+
+/// A label that names another cluster is somebody else's, unless a record shows whose the
+/// object is.
+#[test]
+fn a_foreign_label_is_put_right_by_the_record_alone() {
+    for is_on_record in [true, false] {
+        let mut exchange = Setup::new().exchange();
+        exchange.settle();
+        if !is_on_record {
+            let record = secret_ref("liqo", "liqo-auth-provider-cl-consumer");
+            exchange.at_provider.remove(&record).unwrap();
+            let record = secret_ref("liqo", "liqo-auth-consumer-cl-provider");
+            exchange.at_consumer.remove(&record).unwrap();
+        }
+        let tenant = ObjectRef::new(Kind::Tenant, AT_PROVIDER, "cl-consumer");
+        let identity = ObjectRef::new(Kind::Identity, AT_CONSUMER, "controlplane-cl-provider");
+        relabel(&mut exchange.at_provider, &tenant);
+        relabel(&mut exchange.at_consumer, &identity);
+        exchange.turn_of_provider();
+        exchange.turn_of_consumer();
+        let right = |id: &str| if is_on_record { id } else { "cl-x" }.to_owned();
+        let found = label(&exchange.at_provider, &tenant);
+        assert_eq!(found, Some(&right("cl-consumer")));
+        let found = label(&exchange.at_consumer, &identity);
+        assert_eq!(found, Some(&right("cl-provider")));
+    }
+    // The record shows one certificate, and no other one.
+    let mut exchange = Setup::new().exchange();
+    exchange.settle();
+    let identity = ObjectRef::new(Kind::Identity, AT_CONSUMER, "controlplane-cl-provider");
+    for spoil in [
+        |it: &mut Identity| it.spec.auth_params.signed_crt = b"none".as_slice().into(),
+        |it: &mut Identity| it.spec.cluster_id = "cl-x".to_owned(),
+    ] {
+        let mut stored = exchange.stored_identity();
+        spoil(&mut stored);
+        exchange.at_consumer.insert(stored.into());
+        relabel(&mut exchange.at_consumer, &identity);
+        exchange.turn_of_consumer();
+        let found = label(&exchange.at_consumer, &identity);
+        assert_eq!(found.unwrap(), "cl-x");
+    }
+}
+
+/// What is to be deleted gets nothing any more.
+#[test]
+fn an_identity_gets_no_label_after_the_end() {
+    let mut exchange = Setup::new().exchange();
+    exchange.settle();
+    let end = exchange.consumer.unauthenticate(&exchange.consumer_view());
+    let record = end.unwrap().effects.remove(0);
+    exchange.at_consumer.apply(&record).unwrap();
+    let id = ObjectRef::new(Kind::Identity, AT_CONSUMER, "controlplane-cl-provider");
+    let mut identity = exchange.at_consumer.object(&id).unwrap().clone();
+    identity.metadata_mut().labels.clear();
+    exchange.at_consumer.insert(identity);
+    assert_eq!(exchange.consumer_phase().name(), "Ending");
+    let step = exchange.turn_of_consumer();
+    let is_patched = |effect: &Effect| matches!(effect, Effect::Patch { .. });
+    assert!(!step.effects.iter().any(is_patched), "{:#?}", step.effects);
 }
 
 /// Programs that keep it by a finalizer go on to find it.
