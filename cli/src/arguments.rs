@@ -332,6 +332,10 @@ pub(crate) struct Authenticate {
     pub(crate) remote_api_server: ApiServerUrl,
     #[command(flatten)]
     pub(crate) making: Making,
+    /// Reach the remote cluster's API server through Liqo's network, by its proxy there, unless
+    /// --proxy-url names another one
+    #[arg(long)]
+    pub(crate) in_band: bool,
     #[command(flatten)]
     pub(crate) known: Known,
 }

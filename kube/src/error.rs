@@ -7,6 +7,8 @@ use liqo_auth::{
     model::{ClusterId, ObjectRef},
 };
 
+use crate::InBandError;
+
 /// An error of a request, a cluster's setup, or the library.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -44,6 +46,9 @@ pub enum Error {
         /// The problem, and what to do. It has no password of the proxy's URL.
         problem: String,
     },
+    /// A consumer has no way to a provider through Liqo's network.
+    #[error(transparent)]
+    InBand(#[from] InBandError),
     /// An answer of an API server is larger than any that is needed.
     #[error("the answer is too large: {0}")]
     Answer(String),

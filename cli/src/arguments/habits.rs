@@ -99,7 +99,7 @@ const INSTEAD: &[(&[&str], &str)] = &[
     ),
     (
         &["--in-band"],
-        "`liqo-auth set api-server` at the provider says how peers reach it, and --proxy-url by which proxy",
+        "`liqo-auth authenticate` takes it on two clusters; here, name the proxy with --proxy-url",
     ),
     (
         &["--global-labels", "--global-annotations"],

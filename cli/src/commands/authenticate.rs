@@ -2,6 +2,7 @@
 //! the provider's.
 
 mod by_peering_user;
+mod in_band;
 mod steps;
 
 use liqo_auth::{
@@ -31,6 +32,7 @@ use crate::{
 pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
     let remote = arguments.remote.required()?;
     let local = context.site_beside(&remote)?;
+    let is_in_band = in_band::is_asked(arguments, &local, &remote)?;
     if arguments.init {
         let (Some(path), Some(remote_path)) = (local.folder(), remote.folder()) else {
             return Err(Failure::usage(
@@ -65,10 +67,19 @@ pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
         },
         |remote, consumer| remote.load_for(consumer, provider_side::watches(remote)?),
     )?;
+    let proxy_url = match is_in_band {
+        true => Some(in_band::proxy_url(context, &local, &remote)?),
+        false => arguments.known.proxy_url.clone(),
+    };
+    let known = Known {
+        proxy_url,
+        provider_keys: arguments.known.provider_keys.clone(),
+        ..arguments.known
+    };
     let secret = match &mut remote {
-        ProviderAccess::Administrator(remote) => exchange(context, arguments, &mut local, remote)?,
+        ProviderAccess::Administrator(remote) => exchange(context, &known, &mut local, remote)?,
         ProviderAccess::PeeringUser(user) => {
-            by_peering_user::exchange(context, arguments, &mut local, user)?
+            by_peering_user::exchange(context, &known, &mut local, user)?
         }
     };
     let Some(secret) = secret else {
@@ -92,12 +103,12 @@ pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
 /// before, since a cluster's signer sees nothing of it.
 fn exchange(
     context: &Context,
-    arguments: &Authenticate,
+    known: &Known,
     local: &mut Home,
     remote: &mut Home,
 ) -> Result<Option<ObjectRef>> {
     let (consumer_id, provider_id) = (local.cluster_id().clone(), remote.cluster_id().clone());
-    know_provider(arguments, local, remote)?;
+    know_provider(known, local, remote)?;
     let printer = context.printer;
     let mut steps = Steps::begin(printer);
     consumer_side::ensure_key(local, &provider_id, &context.policy, context.clock)?;
@@ -299,10 +310,9 @@ fn summary(
 
 /// Stores the fingerprint of the provider's key in the consumer's settings, so that
 /// no other cluster can pass as the provider. The command can read both homes.
-fn know_provider(arguments: &Authenticate, local: &mut Home, remote: &Home) -> Result<()> {
+fn know_provider(given: &Known, local: &mut Home, remote: &Home) -> Result<()> {
     let provider_id = remote.cluster_id().clone();
     let known = local.settings.peers.get(&provider_id);
-    let given = &arguments.known;
     let provider_keys = match known {
         _ if !given.provider_keys.is_empty() => given.provider_keys.clone(),
         Some(known) if !known.provider_keys.is_empty() => Vec::new(),

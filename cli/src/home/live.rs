@@ -1,6 +1,7 @@
 //! A cluster by its API server: objects are read when a command begins, and each
 //! effect is a request.
 
+mod in_band;
 mod login;
 mod provider_access;
 mod published_ca;
@@ -398,6 +399,7 @@ fn failure(error: liqo_auth_kube::Error) -> Failure {
         error @ liqo_auth_kube::Error::NoKey(_) => {
             Failure::waiting(format!("the cluster has no peering of this tool: {error}"))
         }
+        liqo_auth_kube::Error::InBand(error) => in_band::failure(&error),
         error => Failure::from(anyhow::Error::new(error)),
     }
 }

@@ -23,6 +23,7 @@ mod fake;
 mod flood;
 mod gone_for_good;
 mod guard;
+mod in_band;
 mod interference;
 mod least_rights;
 mod life;

@@ -9,7 +9,7 @@ use liqo_auth::{
 
 use super::{keep, steps::Steps, take_identity};
 use crate::{
-    arguments::Authenticate,
+    arguments::Known,
     consumer_side::{ConsumerSide, ConsumerStand, ensure_key},
     context::Context,
     failure::Result,
@@ -21,13 +21,13 @@ use crate::{
 /// before, where the provider's controllers would have to answer.
 pub(super) fn exchange(
     context: &Context,
-    arguments: &Authenticate,
+    known: &Known,
     local: &mut Home,
     user: &PeeringUser,
 ) -> Result<Option<ObjectRef>> {
     let provider_id = user.cluster_id();
     // A peering user cannot read the provider's key, so that nothing but the options tells it.
-    keep(local, provider_id, &arguments.known)?;
+    keep(local, provider_id, known)?;
     let mut steps = Steps::begin(context.printer);
     let who = format!("By a peering user: the controllers of {provider_id} answer");
     steps.done(Side::Remote, &who)?;

@@ -14,7 +14,10 @@ use liqo_auth::{
 use liqo_auth_kube::{client_within, config_of_identity};
 use tokio::time::sleep;
 
-use crate::home::{Ground, Home, with_user_agent};
+use crate::{
+    failure::Failure,
+    home::{Ground, Home, with_user_agent},
+};
 
 /// What the provider's API server says to an identity.
 pub(crate) enum Login {
@@ -41,7 +44,7 @@ impl Home {
         live.runtime.block_on(async {
             match client(kubeconfig, addresses) {
                 Ok(client) => tried(client, kubeconfig.namespace.as_deref()).await,
-                Err(error) => Login::NotTried(format!("{error:#}")),
+                Err(error) => Login::NotTried(Failure::from(error).to_string()),
             }
         })
     }
@@ -62,7 +65,9 @@ async fn tried(client: Client, namespace: Option<&str>) -> Login {
             Ok(true) => return Login::Succeeds,
             Ok(false) => sleep(PAUSE).await,
             Err(kube::Error::Api(status)) if status.code == 401 => return Login::Fails,
-            Err(error) => return Login::NotTried(format!("{:#}", anyhow::Error::new(error))),
+            Err(error) => {
+                return Login::NotTried(Failure::from(anyhow::Error::new(error)).to_string());
+            }
         }
     }
     Login::WithoutRights

@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use kube::Client;
 use liqo_auth::{
     crypto::Nonce,
     error::Error,
@@ -49,6 +50,9 @@ pub(crate) struct PeeringUser {
     /// The consumer of the peering user.
     consumer: ClusterId,
     provider: RemoteCluster,
+    pub(super) client: Client,
+    /// Liqo's namespace at the provider.
+    pub(super) liqo_namespace: String,
     runtime: Runtime,
 }
 
@@ -92,12 +96,14 @@ fn reach(
                 runtime, client, ..
             } = server;
             let namespace = connection.liqo_namespace();
-            let found = RemoteCluster::find(client, namespace, consumer.clone());
+            let found = RemoteCluster::find(client.clone(), namespace, consumer.clone());
             let provider = runtime.block_on(found).map_err(failure)?;
             Ok(ProviderAccess::PeeringUser(Box::new(PeeringUser {
                 site: site.clone(),
                 consumer: consumer.clone(),
                 provider,
+                client,
+                liqo_namespace: namespace.to_owned(),
                 runtime,
             })))
         }
@@ -209,7 +215,10 @@ impl PeeringUser {
         self.run(self.provider.end())
     }
 
-    fn run<T>(&self, request: impl Future<Output = Result<T, liqo_auth_kube::Error>>) -> Result<T> {
+    pub(super) fn run<T>(
+        &self,
+        request: impl Future<Output = Result<T, liqo_auth_kube::Error>>,
+    ) -> Result<T> {
         let done = self.runtime.block_on(request);
         done.map_err(|error| failure(error).about(&self.site.to_string()))
     }

@@ -4,6 +4,7 @@ mod addresses;
 mod by_peering_user;
 mod decisions;
 mod ending;
+mod in_band;
 mod lifetimes;
 mod listeners;
 mod meanwhile;

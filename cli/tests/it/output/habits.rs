@@ -229,7 +229,7 @@ fn what_is_refused_for_one_cluster_is_refused_for_the_other() {
     for option in ["--remote-token", "--remote-as", "--remote-request-timeout"] {
         is_refused_with_advice(&folder, &format!("authenticate {option}=x"));
     }
-    let run = folder.run("authenticate --in-band");
+    let run = folder.run("generate tenant --in-band");
     assert!(run.err.contains("--proxy-url"), "{run:?}");
     assert!(!run.err.contains("similar"), "{run:?}");
     // What nobody types by habit gets clap's own advice.

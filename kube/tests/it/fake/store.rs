@@ -420,7 +420,7 @@ fn merge(target: &mut Value, patch: Value) {
     }
 }
 
-const KINDS: [(&str, &str, &str, bool); 20] = [
+const KINDS: [(&str, &str, &str, bool); 22] = [
     ("Namespace", "v1", "namespaces", false),
     ("Secret", "v1", "secrets", true),
     ("ConfigMap", "v1", "configmaps", true),
@@ -434,6 +434,13 @@ const KINDS: [(&str, &str, &str, bool); 20] = [
     ("VirtualNode", OFFLOADING, "virtualnodes", true),
     ("Quota", OFFLOADING, "quotas", true),
     ("NamespaceMap", OFFLOADING, "namespacemaps", true),
+    ("IP", "ipam.liqo.io/v1alpha1", "ips", true),
+    (
+        "Configuration",
+        "networking.liqo.io/v1beta1",
+        "configurations",
+        true,
+    ),
     ("Role", RBAC, "roles", true),
     ("RoleBinding", RBAC, "rolebindings", true),
     ("ClusterRole", RBAC, "clusterroles", false),
