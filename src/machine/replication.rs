@@ -192,7 +192,8 @@ impl<'v, 'o> Between<'v, 'o> {
         self.at_provider.find(namespace, &original.metadata().name)
     }
 
-    /// A replica has the labels of its original, and those that mark a replica.
+    /// A replica has the labels of its original but for the owning program, and those that mark
+    /// a replica.
     fn replica<K: Replicated>(&self, original: &K) -> K {
         let origin = self.at_provider.peer().as_str();
         let mut replica = K::default();
@@ -210,9 +211,14 @@ impl<'v, 'o> Between<'v, 'o> {
         ] {
             metadata.labels.insert(key.to_owned(), value.to_owned());
         }
+        metadata.labels.remove(OWNERSHIP_LABEL);
         replica
     }
 }
+
+/// The label that says which program of a cluster has made an object. It means nothing in the
+/// other cluster.
+const OWNERSHIP_LABEL: &str = "liqo.io/ownership";
 
 /// A kind whose spec goes to the provider and whose status comes back.
 trait Replicated: Resource + Default + Clone + PartialEq {

@@ -6,6 +6,7 @@ use liqo_auth::policy::Policy;
 pub(crate) mod bindings;
 pub(crate) mod exchange;
 pub(crate) mod iam;
+pub(crate) mod identities;
 pub(crate) mod notary;
 pub(crate) mod pool;
 pub(crate) mod randomness;

@@ -18,6 +18,7 @@ use liqo_auth::{
 
 use crate::clusters::{
     exchange::{Exchange, Setup, ed25519, id},
+    identities::differing_identities,
     notary::{DAY, Notary, YEAR},
 };
 
@@ -187,6 +188,8 @@ impl Life {
             panic!("{when}: {} slices", peering.slices.len());
         };
         assert!(matches!(slice.phase, SlicePhase::Accepted(_)), "{when}");
+        let differing = differing_identities(&two.at_consumer, &two.at_provider, two.now);
+        assert_eq!(differing, Vec::<String>::new(), "{when}");
         let kubeconfigs = ["controlplane-cl-provider", "resourceslice-mypool"];
         for identity in kubeconfigs {
             let chain = self.certificate_in_kubeconfig(identity);

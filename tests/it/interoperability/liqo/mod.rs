@@ -16,3 +16,5 @@ mod renewal_and_end;
 mod replication;
 #[cfg(feature = "rsa")]
 mod slices_at_provider;
+#[cfg(feature = "rsa")]
+mod test_cases;
