@@ -80,7 +80,7 @@ async fn another_peer_waits_for_its_first_write() {
         let written = milan.requests().len() - before;
         println!(
             "{writers} writers, {} requests a second: {flooded:?}, {:.2} times as long",
-            written as u128 * 1000 / begun.elapsed().as_millis(),
+            u128::try_from(written).unwrap() * 1000 / begun.elapsed().as_millis(),
             flooded.as_secs_f64() / quiet.as_secs_f64(),
         );
         floods.shutdown().await;
