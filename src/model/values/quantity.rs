@@ -42,7 +42,8 @@ pub struct Quantity(String);
 pub(crate) struct Amounts<'a>(pub(crate) &'a BTreeMap<String, Quantity>);
 
 impl Quantity {
-    /// The text as it was written.
+    /// The text as it was written. Liqo spells amounts anew, such as `0.5` as `500m`. This library
+    /// grants them in the words of the request.
     pub fn as_str(&self) -> &str {
         &self.0
     }
