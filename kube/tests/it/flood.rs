@@ -72,7 +72,7 @@ async fn another_peer_waits_for_its_first_write() {
     for (number, writers) in [(1, 1), (2, 4)] {
         let mut floods = JoinSet::new();
         for writer in 0..writers {
-            floods.spawn(flood(milan.clone(), writer));
+            floods.spawn(flood(milan.clone(), format!("rome{writers}-{writer}")));
         }
         sleep(Duration::from_secs(1)).await;
         let (before, begun) = (milan.requests().len(), Instant::now());
@@ -113,9 +113,8 @@ async fn first_writes(server: &FakeApiServer, peers: impl Iterator<Item = String
 }
 
 /// Writes a Tenant of rome again and again.
-async fn flood(server: FakeApiServer, number: u32) {
+async fn flood(server: FakeApiServer, name: String) {
     let tenants = api(&server.client(), Kind::Tenant, "liqo-tenant-rome");
-    let name = format!("rome{number}");
     server.put(json!({
         "apiVersion": "authentication.liqo.io/v1beta1",
         "kind": "Tenant",
