@@ -362,6 +362,24 @@ fn a_peer_may_come_back_by_another_name() {
     assert_runs(&mut exchange, "again");
 }
 
+/// The name of the stored Tenant is no name for a message.
+#[test]
+fn a_message_names_the_peer() {
+    for own in ["cl-consumer", "my-tenant"] {
+        let mut exchange = by(own);
+        let mut message = exchange.tenant();
+        message.metadata.name = "another".to_owned();
+        let error = exchange.hand_over(message).unwrap_err();
+        assert_eq!(error.code(), "name-mismatch", "{own}");
+        let mut message = exchange.tenant();
+        message.metadata.labels = Metadata::default().labels;
+        let error = exchange.hand_over(message).unwrap_err();
+        assert_eq!(error.code(), "name-mismatch", "{own}");
+        exchange.hand_over(exchange.tenant()).unwrap();
+        assert_runs(&mut exchange, own);
+    }
+}
+
 /// As Liqo's page on declarative peering has it.
 #[test]
 fn a_tolerated_peer_may_have_a_tenant_of_any_name() {
