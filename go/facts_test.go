@@ -2,6 +2,7 @@ package liqoauth
 
 import (
 	"bytes"
+	"crypto"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -144,5 +145,36 @@ func TestAMachineVerifiesWhatItHasNotSeen(t *testing.T) {
 	_, err := pair.provider.Receive(t.Context(), pair.seenByProvider(), message)
 	if !errors.Is(err, Code("nonce-signature-wrong")) {
 		t.Errorf("a changed signature: %#v", err)
+	}
+}
+
+// A signature of a key in this process is a fact, unless the halves of the key do not fit.
+func TestASignatureOfThisProcessIsAFact(t *testing.T) {
+	private, other, message := newKey(t), newKey(t), []byte("a nonce")
+	torn := ed25519.PrivateKey(slices.Concat(private.Seed(), other.Public().(ed25519.PublicKey)))
+	for name, test := range map[string]struct {
+		signer crypto.Signer
+		facts  int
+	}{
+		"a key of this process":           {private, 1},
+		"a key elsewhere":                 {struct{ crypto.Signer }{private}, 0},
+		"a key with two different halves": {torn, 0},
+	} {
+		found := new(facts)
+		key := Key{Signer: test.signer}
+		signature, err := key.sign(found.within(t.Context()), signatureQuestion{Scheme: "ed25519", Bytes: message})
+		if err != nil || len(found.young) != test.facts {
+			t.Errorf("%s: %v, %d facts", name, err, len(found.young))
+		}
+		public := []byte(test.signer.Public().(ed25519.PublicKey))
+		made := 0
+		test := hostTest{name: verification, holds: func([]byte) bool { made++; return false }}
+		if found.hold(test, slices.Concat(public, signature, message)) != (made == 0) || made != 1-len(found.young) {
+			t.Errorf("%s: the signature is verified %d times", name, made)
+		}
+	}
+	// Without facts, a key signs as well.
+	if _, err := (Key{Signer: private}).sign(t.Context(), signatureQuestion{Scheme: "ed25519", Bytes: message}); err != nil {
+		t.Error(err)
 	}
 }

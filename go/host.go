@@ -12,10 +12,10 @@ import (
 
 // The module asks Go for the arithmetic of Ed25519. Each of these tests depends on its
 // bytes alone. An address outside of the memory is answered as a key or a signature that
-// is wrong.
+// is wrong. The module also asks for what backends answer, which asking.go has.
 
-// provideArithmetic makes the functions that the module imports.
-func (l *Library) provideArithmetic(ctx context.Context) error {
+// provideHost makes the functions that the module imports.
+func (l *Library) provideHost(ctx context.Context) error {
 	builder := l.runtime.NewHostModuleBuilder("liqo_auth_host")
 	number := []api.ValueType{api.ValueTypeI32}
 	for _, test := range arithmetic {
@@ -23,6 +23,11 @@ func (l *Library) provideArithmetic(ctx context.Context) error {
 			WithGoModuleFunction(test, slices.Repeat(number, test.parameters), number).
 			Export(test.name)
 	}
+	place := slices.Repeat(number, 2)
+	builder = builder.NewFunctionBuilder().
+		WithGoModuleFunction(api.GoModuleFunc(backendAsk), place, number).Export("backend_ask")
+	builder = builder.NewFunctionBuilder().
+		WithGoModuleFunction(api.GoModuleFunc(backendAnswer), place, nil).Export("backend_answer")
 	_, err := builder.Instantiate(ctx)
 	return err
 }
@@ -41,8 +46,11 @@ type hostTest struct {
 var arithmetic = []hostTest{
 	{"ed25519_is_point", 1, keyIn, isPoint},
 	{"ed25519_has_prime_order", 1, keyIn, hasPrimeOrder},
-	{"ed25519_verify", 4, signedIn, verifies},
+	{verification, 4, signedIn, verifies},
 }
+
+// verification is the name of the test of a signature.
+const verification = "ed25519_verify"
 
 // Call tests bytes, and puts 1 in place of the arguments if it holds, else 0.
 func (t hostTest) Call(ctx context.Context, module api.Module, stack []uint64) {

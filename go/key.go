@@ -1,7 +1,9 @@
 package liqoauth
 
 import (
+	"context"
 	"crypto"
+	"crypto/ed25519"
 	"crypto/rand"
 	_ "crypto/sha256" // The hashes of the schemes.
 	_ "crypto/sha512"
@@ -50,7 +52,7 @@ type signatureQuestion struct {
 	Bytes  []byte `json:"bytes"`
 }
 
-func (k Key) sign(question signatureQuestion) ([]byte, error) {
+func (k Key) sign(ctx context.Context, question signatureQuestion) ([]byte, error) {
 	hash, ok := map[string]crypto.Hash{
 		"ed25519":        crypto.Hash(0),
 		"rsaPkcs1Sha256": crypto.SHA256,
@@ -64,7 +66,11 @@ func (k Key) sign(question signatureQuestion) ([]byte, error) {
 	if k.Signer == nil {
 		return nil, errNoSigner
 	}
-	return signWith(k.Signer, hash, question.Bytes)
+	signature, err := signWith(k.Signer, hash, question.Bytes)
+	if private, ok := k.Signer.(ed25519.PrivateKey); ok && err == nil {
+		factsOf(ctx).signed(private, question.Bytes, signature)
+	}
+	return signature, err
 }
 
 // signWith signs a message. Without a hash, the message is signed as it is.

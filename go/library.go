@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -43,9 +42,7 @@ type Library struct {
 	idle     chan *instance
 	sessions *sessions
 	policy   Policy
-	closed   atomic.Bool
-	// running is locked for reading during each call, and for writing by Close.
-	running sync.RWMutex
+	running  running
 	// carry takes a request to the module, and returns its answer. Only tests change it.
 	carry func(ctx context.Context, request []byte) ([]byte, error)
 }
@@ -91,7 +88,7 @@ func compile(ctx context.Context, options Options) (*Library, error) {
 	}
 	library.idle = make(chan *instance, instances)
 	library.runtime = wazero.NewRuntimeWithConfig(ctx, config)
-	if err := library.provideArithmetic(ctx); err != nil {
+	if err := library.provideHost(ctx); err != nil {
 		return nil, errors.Join(err, library.Close(ctx))
 	}
 	compiled, err := library.runtime.CompileModule(ctx, binary)
@@ -103,11 +100,10 @@ func compile(ctx context.Context, options Options) (*Library, error) {
 }
 
 // Close frees the module and its instances. It waits for the calls in progress, also for
-// those whose context has ended. Later calls fail with [ErrClosed].
+// those whose context has ended. Later calls fail with [ErrClosed]. A backend must not call
+// it: a session's backends answer within a call.
 func (l *Library) Close(ctx context.Context) error {
-	l.closed.Store(true)
-	l.running.Lock()
-	defer l.running.Unlock()
+	l.running.end()
 	l.sessions.wipe()
 	err := l.runtime.Close(ctx)
 	if l.cache != nil {
@@ -196,28 +192,26 @@ type result struct {
 }
 
 // begin copies the request to an instance, and returns the call. The caller has to make the
-// call exactly once, since the call unlocks running and gives the instance back.
+// call exactly once, since the call leaves running and gives the instance back.
 func (l *Library) begin(ctx context.Context, request []byte) (call func() result, err error) {
-	// Close waits for the lock, and would hold up this call beyond its deadline.
-	if l.closed.Load() {
+	if !l.running.enter() {
 		return nil, ErrClosed
 	}
-	l.running.RLock()
 	in, err := l.take(ctx)
 	if err != nil {
-		l.running.RUnlock()
+		l.running.leave()
 		return nil, err
 	}
 	return l.start(ctx, in, request, l.give), nil
 }
 
 // start copies the request to an instance, and returns the call. After a call that has not
-// failed, the instance goes to keep. The lock of running is held, and the call unlocks it.
+// failed, the instance goes to keep. The caller has entered running, and the call leaves it.
 func (l *Library) start(ctx context.Context, in *instance, request []byte, keep func(context.Context, *instance)) (call func() result) {
 	place, failed := in.put(ctx, request)
 	length := uint64(len(request))
 	return func() result {
-		defer l.running.RUnlock()
+		defer l.running.leave()
 		var answer []byte
 		if failed == nil {
 			answer, failed = in.answer(ctx, place, length)
@@ -233,7 +227,7 @@ func (l *Library) start(ctx context.Context, in *instance, request []byte, keep 
 }
 
 func (l *Library) take(ctx context.Context) (*instance, error) {
-	if l.closed.Load() {
+	if l.running.hasEnded() {
 		return nil, ErrClosed
 	}
 	select {

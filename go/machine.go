@@ -153,7 +153,7 @@ func (m *machine) step(ctx context.Context, view View, order Order) (*Step, erro
 			}
 			return &found.Step, nil
 		}
-		further, err := answerAll(ctx, found.Questions, m.answer)
+		further, err := answerAll(m.facts.within(ctx), found.Questions, m.answer)
 		if err != nil {
 			return nil, err
 		}

@@ -236,7 +236,7 @@ func (b Backends) answer(ctx context.Context, kind string, question json.RawMess
 	case kind == "resources" && b.Slices != nil:
 		return read(question, func(q SliceRequest) (*SliceDecision, error) { return b.Slices(ctx, q) })
 	case kind == "signature" && b.Key != nil:
-		return read(question, b.Key.sign)
+		return b.Key.answer(ctx, kind, question)
 	default:
 		return nil, fmt.Errorf("no backend for %q", kind)
 	}

@@ -259,18 +259,22 @@ func (s *Session) begin(order *Order, isNew bool) (string, error) {
 // goOn is the field of a request that goes on with the run.
 const goOn = `"goOn":true`
 
-// converse sends a call with the answers so far, until no question is open. Each round has the
-// same time and randomness, so that it goes the same way.
+// converse sends a call, and the backends answer within it. Questions that are left open are
+// answered after it: then the call is sent again with the answers so far, until no question is
+// open. Each round has the same time and randomness, so that it goes the same way.
 func (s *Session) converse(ctx context.Context, call string) (*Next, error) {
 	present, err := s.present()
 	if err != nil {
 		return nil, err
 	}
 	defer clear(present)
+	asking := &asking{ctx: s.machine.facts.within(ctx), answer: s.machine.answer}
 	var answers []answered
 	for range rounds {
 		var found nextForm
-		if err := s.send(ctx, call, present, answers, &found); err != nil {
+		err := s.send(asking.within(ctx), call, present, answers, &found)
+		asking.goOn()
+		if err != nil {
 			return nil, err
 		}
 		if found.Next != "answer" {

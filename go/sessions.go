@@ -32,7 +32,7 @@ func newSessions(most int) *sessions {
 // session that was not used for the longest time may lose its own. While all sessions are
 // busy, it waits.
 func (l *Library) occupy(ctx context.Context, session *Session) (isNew bool, err error) {
-	if l.closed.Load() {
+	if l.running.hasEnded() {
 		return false, ErrClosed
 	}
 	for {
@@ -140,13 +140,21 @@ func (s *sessions) wipe() {
 
 // converse sends a request to the instance of a session, which is busy. It waits for the
 // answer, also if the context ends meanwhile: the state of a session is never unknown, and a
-// request has little to do. After a failure, the session has lost its instance.
+// request has little to do beside the backends, which have the context. After a failure, the
+// session has lost its instance. It also loses the one that a backend has left in the middle
+// of a request, by the end of its goroutine.
 func (l *Library) converse(ctx context.Context, session *Session, request []byte) ([]byte, error) {
-	if l.closed.Load() {
+	if !l.running.enter() {
 		return nil, ErrClosed
 	}
-	l.running.RLock()
+	isLeft := true
+	defer func() {
+		if isLeft {
+			l.giveUp(ctx, session)
+		}
+	}()
 	found := l.start(context.WithoutCancel(ctx), session.in, request, func(context.Context, *instance) {})()
+	isLeft = false
 	if found.err != nil {
 		l.sessions.leave(session)
 	}
@@ -162,9 +170,8 @@ func (l *Library) giveUp(ctx context.Context, session *Session) {
 
 // closeSession ends the session of an instance, and keeps the instance for other calls.
 func (l *Library) closeSession(in *instance) {
-	if l.closed.Load() {
+	if !l.running.enter() {
 		return
 	}
-	l.running.RLock()
 	l.start(context.Background(), in, []byte(`"closeSession"`), l.give)()
 }

@@ -106,11 +106,11 @@ func (l *Library) makeRequest(ctx context.Context, private crypto.PrivateKey, su
 	return found.CSR, found.CommonName, nil
 }
 
-func (k Key) answer(_ context.Context, kind string, question json.RawMessage) (any, error) {
+func (k Key) answer(ctx context.Context, kind string, question json.RawMessage) (any, error) {
 	if kind != "signature" {
 		return nil, fmt.Errorf("no backend for %q", kind)
 	}
-	return read(question, k.sign)
+	return read(question, func(q signatureQuestion) ([]byte, error) { return k.sign(ctx, q) })
 }
 
 // signerOf returns a key that can sign: one of Liqo's types, or any crypto.Signer.

@@ -150,8 +150,20 @@ unsafe impl GlobalAlloc for Wiping {
     }
 }
 
-/// The functions that the module imports. They keep nothing, and read only what their
-/// arguments point to.
+/// Asks the host of the module for a backend's answer to a question. Both are JSON, and have
+/// the forms of a request's `answers`. Elsewhere, each question stays open.
+pub(crate) fn ask_host(question: &[u8]) -> Option<Vec<u8>> {
+    #[cfg(liqo_auth_ed25519_of_host)]
+    return host::ask(question);
+    #[cfg(not(liqo_auth_ed25519_of_host))]
+    {
+        let _ = question;
+        None
+    }
+}
+
+/// The functions that the module imports. They read and write only what their arguments point
+/// to. The arithmetic keeps nothing. A backend's answer is kept until it is taken.
 #[cfg(liqo_auth_ed25519_of_host)]
 mod host {
     use liqo_auth::crypto::HostArithmetic;
@@ -166,6 +178,21 @@ mod host {
             length: usize,
             signature: *const u8,
         ) -> u32;
+        fn backend_ask(question: *const u8, length: usize) -> usize;
+        fn backend_answer(answer: *mut u8, length: usize);
+    }
+
+    /// Asks a backend, and returns its answer. Without one, the question stays open.
+    pub(super) fn ask(question: &[u8]) -> Option<Vec<u8>> {
+        // SAFETY: the host reads as many bytes of the question as it has.
+        let length = unsafe { backend_ask(question.as_ptr(), question.len()) };
+        if length == 0 {
+            return None;
+        }
+        let mut answer = vec![0; length];
+        // SAFETY: the host writes no more bytes than the answer has.
+        unsafe { backend_answer(answer.as_mut_ptr(), length) };
+        Some(answer)
     }
 
     pub(super) const ARITHMETIC: HostArithmetic = HostArithmetic {

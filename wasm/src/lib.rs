@@ -3,10 +3,13 @@
 //!
 //! The module keeps no state between calls, except for a [`session`] of one peer.
 //! Otherwise, configuration, objects, time and randomness come with each request, so that
-//! any instance serves any call. There are no callbacks to backends: the answer to a call contains the questions to them (key,
-//! signer, approver, names, slices, AWS). The next call contains the answers to these
-//! questions. No private key enters the module. The module of the Go package imports the
-//! arithmetic of Ed25519 from its host.
+//! any instance serves any call. The answer to a call contains the questions to the backends
+//! (key, signer, approver, names, slices, AWS) that are open. The next call contains the
+//! answers to these questions. No private key enters the module.
+//!
+//! The module of the Go package imports the arithmetic of Ed25519 from its host. It also asks
+//! its host for the answers to questions. The host may leave each of them open, so no call
+//! depends on that.
 //!
 //! # Requests
 //!

@@ -34,9 +34,13 @@ impl Deliveries {
     /// from now on. A message that the step does not name any more is forgotten, since the
     /// peer may need it again later.
     pub fn take(&mut self, mut outbox: Vec<Message>) -> Vec<Message> {
-        let present = outbox.iter().map(Message::digest).collect();
-        let before = core::mem::replace(&mut self.delivered, present);
-        outbox.retain(|message| !before.contains(&message.digest()));
+        let digests: Vec<_> = outbox.iter().map(Message::digest).collect();
+        let before = core::mem::replace(&mut self.delivered, digests.iter().copied().collect());
+        let mut digests = digests.iter();
+        outbox.retain(|_| {
+            let digest = digests.next();
+            digest.is_some_and(|digest| !before.contains(digest))
+        });
         outbox
     }
 
