@@ -1,8 +1,11 @@
 //! Tenants of another name than the peer's ID, beside a peering that is on record. A peer
 //! writes them in its tenant namespace.
 
+use std::sync::{Arc, Mutex};
+
 use liqo_auth::{
     Machine, View,
+    crypto::Answer,
     machine::Step,
     model::{
         AuthzPolicy, Kind, Metadata, Namespace, Object, ObjectRef, Tenant, TenantCondition, names,
@@ -11,7 +14,7 @@ use liqo_auth::{
 };
 
 use crate::clusters::{
-    exchange::{Exchange, Setup, id},
+    exchange::{Exchange, FixedAnswer, Setup, id},
     notary::{Notary, YEAR},
 };
 
@@ -360,6 +363,19 @@ fn a_peer_may_come_back_by_another_name() {
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
     assert_runs(&mut exchange, "again");
+}
+
+/// A proof that waits for its certificate has given no rights yet.
+#[test]
+fn a_proof_without_rights_ends_with_its_tenant() {
+    let mut setup = Setup::new();
+    setup.signer = Arc::new(FixedAnswer(Mutex::new(Answer::Pending)));
+    let mut exchange = setup.exchange();
+    exchange.settle();
+    assert_eq!(exchange.provider_phase().name(), "NeedsCredential");
+    exchange.at_provider.insert(planted("my-tenant").into());
+    let step = look_without(&mut exchange, "cl-consumer");
+    assert_eq!(step.absent, Some(tenant_id("cl-consumer")));
 }
 
 /// The name of the stored Tenant is no name for a message.
