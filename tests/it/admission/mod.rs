@@ -140,8 +140,10 @@ fn the_provider_stores_no_tenant_that_liqo_would_deny() {
     let mut exchange = Setup::new().exchange();
     exchange.invite();
     exchange.deliver("nonce");
+    // One that names this consumer would be its own.
     let mut neighbour = a_tenant("cl-consumer");
     neighbour.metadata.name = "neighbour".to_owned();
+    neighbour.spec.cluster_id = "neighbour".to_owned();
     exchange.at_provider.insert(neighbour.into());
     let tenant = exchange.tenant();
     let error = exchange.hand_over(tenant).unwrap_err();
