@@ -6,7 +6,7 @@ use super::{
     record::Plan,
 };
 use crate::{
-    error::{Error, PolicyRefusal, Precondition, shortened},
+    error::{Error, PolicyRefusal, Precondition},
     machine::{Awaited, Env, Holder, Step, View, replication},
     model::{Identity, IdentityType, Kind, Object, Resource, ResourceSlice, Secret, names},
     verify,
@@ -48,15 +48,8 @@ impl Look<'_> {
         if namespace.is_some_and(|it| it.metadata.name == *found) {
             return Ok(());
         }
-        let refusal = PolicyRefusal::UnexpectedNamespace {
-            expected: self.observed.namespace_name(),
-            found: shortened(found),
-        };
-        Err(Error::new(
-            refusal,
-            Some(changed.id()),
-            "metadata.namespace",
-        ))
+        let expected = self.observed.namespace_name();
+        Err(Error::unexpected_namespace(changed.id(), expected, found))
     }
 
     /// Verifies an Identity. That of the control plane pins the provider; without a record, the

@@ -119,6 +119,13 @@ impl Error {
         Self::new(fault, Some(object.id()), field)
     }
 
+    /// The object is in another namespace than the expected one.
+    pub(crate) fn unexpected_namespace(object: ObjectRef, expected: String, found: &str) -> Self {
+        let found = shortened(found);
+        let refusal = PolicyRefusal::UnexpectedNamespace { expected, found };
+        Self::new(refusal, Some(object), "metadata.namespace")
+    }
+
     /// An error that a backend of the embedder reported. The reported error
     /// becomes the source.
     pub(crate) fn backend(backend: Backend, reported: BoxError) -> Self {

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     crypto::{Nonce, PublicKey},
-    error::{Error, PolicyRefusal, Precondition, shortened},
+    error::{Error, PolicyRefusal, Precondition},
     machine::{Awaited, Env, Step, View, replication},
     model::{AuthzPolicy, Kind, Object, Renew, Resource, Tenant, names},
     verify::{self, Claimed, VerifiedTenant},
@@ -260,13 +260,6 @@ fn check_place(observed: &Observed<'_>, changed: &Object) -> Result<(), Error> {
     if is_there && is_known {
         return Ok(());
     }
-    let refusal = PolicyRefusal::UnexpectedNamespace {
-        expected: observed.namespace_name(),
-        found: shortened(found),
-    };
-    Err(Error::new(
-        refusal,
-        Some(changed.id()),
-        "metadata.namespace",
-    ))
+    let expected = observed.namespace_name();
+    Err(Error::unexpected_namespace(changed.id(), expected, found))
 }

@@ -8,7 +8,7 @@ use crate::{
         record::Plan,
     },
     crypto::Nonce,
-    error::{Error, Fault, PolicyRefusal, Precondition, shortened},
+    error::{Error, Fault, PolicyRefusal, Precondition},
     machine::{Awaited, Holder, Notice},
     model::{Identity, Metadata, ObjectRef, Resource, TextMap, names},
 };
@@ -93,9 +93,8 @@ impl Look<'_> {
         metadata.namespace = self.observed.namespace_name();
         let given = &received.metadata.namespace;
         if !given.is_empty() && *given != metadata.namespace {
-            let (expected, found) = (metadata.namespace, shortened(given));
-            let fault = PolicyRefusal::UnexpectedNamespace { expected, found };
-            return Err(Error::found_in(received, "metadata.namespace", fault));
+            let expected = metadata.namespace;
+            return Err(Error::unexpected_namespace(received.id(), expected, given));
         }
         let identity = Identity {
             metadata,

@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     crypto::SigningKey,
-    error::{Error, LocalFault, PolicyRefusal, shortened},
+    error::{Error, LocalFault, PolicyRefusal},
     machine::{Awaited, Notice, replication},
     model::{
         Identity, IdentityType, Kind, Metadata, Renew, Resource, ResourceSlice,
@@ -221,9 +221,8 @@ impl<'a> Look<'a> {
         let other_cluster = |field| Err(Error::found_in(slice, field, LocalFault::Conflict));
         let expected = self.observed.namespace_name();
         if slice.metadata.namespace != expected {
-            let found = shortened(&slice.metadata.namespace);
-            let fault = PolicyRefusal::UnexpectedNamespace { expected, found };
-            return Err(Error::found_in(slice, "metadata.namespace", fault));
+            let found = &slice.metadata.namespace;
+            return Err(Error::unexpected_namespace(slice.id(), expected, found));
         }
         check_name(&slice.metadata.name, LABEL_VALUE, slice.id())?;
         let consumer = slice.spec.consumer_cluster_id.as_deref();

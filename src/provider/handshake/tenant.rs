@@ -5,7 +5,7 @@ use super::{adoption, key_succession, nonce, proof::end_proof};
 use crate::{
     admission::{self, tenant::Surroundings},
     crypto::{Algorithm, Fingerprint, KeyError, Nonce, PublicKey},
-    error::{Error, PeerMisbehaved, PolicyRefusal, shortened},
+    error::{Error, PeerMisbehaved, PolicyRefusal},
     machine::Awaited,
     model::{Resource, Tenant},
     provider::{
@@ -46,13 +46,9 @@ impl<'a> Look<'a> {
             return Ok(());
         }
         let Some(stored) = observed.tenant else {
-            let namespace = &received.metadata.namespace;
-            if !namespace.is_empty() && *namespace != observed.namespace_name() {
-                let refusal = PolicyRefusal::UnexpectedNamespace {
-                    expected: observed.namespace_name(),
-                    found: shortened(namespace),
-                };
-                return Err(Error::found_in(received, "metadata.namespace", refusal));
+            let (found, expected) = (&received.metadata.namespace, observed.namespace_name());
+            if !found.is_empty() && *found != expected {
+                return Err(Error::unexpected_namespace(received.id(), expected, found));
             }
             let mut tenant =
                 verify::without_status(received, self.peer(), observed.namespace_name());

@@ -7,6 +7,7 @@ mod held;
 mod issued_certificate;
 mod other_name;
 mod peer;
+mod reservation;
 mod signing_rate;
 mod slice;
 

@@ -269,30 +269,6 @@ impl Record {
         again.filter(|again| self.public_key.is_some() && now.unix() < again.until)
     }
 
-    /// Pins a first key for a Tenant that may still be refused by others.
-    pub(crate) fn reserve(&mut self, now: Timestamp) {
-        self.reserved_until = Some((now + RESERVATION).unix());
-    }
-
-    /// Whether the key that was pinned for a Tenant is to be given back, since the Tenant is not
-    /// stored: the same key claims again, or the time is over.
-    pub(crate) fn is_lapsed(&self, claimed: Option<&[u8]>, now: Timestamp) -> bool {
-        let pinned = self.public_key.as_ref().map(PublicKey::spki_der);
-        self.reserved_until
-            .is_some_and(|until| until <= now.unix() || claimed == pinned)
-    }
-
-    /// As it was before the key was pinned, and its nonce used.
-    pub(crate) fn give_back(&mut self) {
-        if let Some(proof) = self.proof.take() {
-            let digest = proof.nonce.bytes_digest();
-            self.used.retain(|used| used.digest.as_slice() != digest);
-        }
-        self.public_key = None;
-        self.other_name = None;
-        self.reserved_until = None;
-    }
-
     /// Marks the nonce as used, forgets the expired nonces, and ends the offer.
     pub(crate) fn use_up(&mut self, nonce: &Nonce, now: Timestamp) {
         self.offered = None;
@@ -307,6 +283,12 @@ impl Record {
         // nonce at a time, so the latest ones are enough.
         let surplus = self.used.len().saturating_sub(USED_NONCES);
         self.used.drain(..surplus);
+    }
+
+    /// The nonce counts as unused again.
+    pub(super) fn forget_use(&mut self, nonce: &Nonce) {
+        let digest = nonce.bytes_digest();
+        self.used.retain(|used| used.digest.as_slice() != digest);
     }
 
     /// Records the time until which a certificate may be valid.
@@ -399,9 +381,6 @@ impl StoredCommitment {
 /// The maximum number of used nonces on record. With a nonce lifetime of one day,
 /// this is one nonce every 15 minutes.
 const USED_NONCES: usize = 96;
-
-/// An API server stores an object within this time after its review.
-const RESERVATION: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {

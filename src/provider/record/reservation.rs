@@ -1,0 +1,34 @@
+//! A key that counts as pinned while its Tenant is not stored yet.
+
+use core::time::Duration;
+
+use super::Record;
+use crate::{crypto::PublicKey, model::Timestamp};
+
+impl Record {
+    /// Pins a first key for a Tenant that may still be refused by others.
+    pub(crate) fn reserve(&mut self, now: Timestamp) {
+        self.reserved_until = Some((now + RESERVATION).unix());
+    }
+
+    /// Whether the key that was pinned for a Tenant is to be given back, since the Tenant is not
+    /// stored: the same key claims again, or the time is over.
+    pub(crate) fn is_lapsed(&self, claimed: Option<&[u8]>, now: Timestamp) -> bool {
+        let pinned = self.public_key.as_ref().map(PublicKey::spki_der);
+        self.reserved_until
+            .is_some_and(|until| until <= now.unix() || claimed == pinned)
+    }
+
+    /// As it was before the key was pinned, and its nonce used.
+    pub(crate) fn give_back(&mut self) {
+        if let Some(proof) = self.proof.take() {
+            self.forget_use(&proof.nonce);
+        }
+        self.public_key = None;
+        self.other_name = None;
+        self.reserved_until = None;
+    }
+}
+
+/// An API server stores an object within this time after its review.
+const RESERVATION: Duration = Duration::from_secs(60);
