@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
-    border,
+    host,
     json::{Raw, written},
 };
 
@@ -54,7 +54,7 @@ enum Failed {
 
 impl Desk {
     pub(crate) fn new(answered: Vec<Answered>) -> Arc<Self> {
-        Self::with_host(border::ask_host, answered)
+        Self::with_host(host::ask, answered)
     }
 
     fn with_host(host: Host, answered: Vec<Answered>) -> Arc<Self> {

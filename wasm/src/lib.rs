@@ -50,6 +50,7 @@ mod calls;
 mod desk;
 mod failure;
 pub mod functions;
+mod host;
 mod json;
 pub mod machine;
 mod objects;
