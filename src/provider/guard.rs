@@ -16,7 +16,8 @@ use crate::{
     crypto::{Nonce, PublicKey},
     error::{Error, PolicyRefusal, Precondition},
     machine::{Awaited, Env, Step, View, replication},
-    model::{AuthzPolicy, Kind, Object, Renew, Resource, Tenant, names},
+    model::{AuthzPolicy, Kind, Object, ObjectRef, Renew, Resource, Tenant, names},
+    policy::Policy,
     verify::{self, Claimed, VerifiedTenant},
 };
 
@@ -52,8 +53,9 @@ impl Provider {
             return Ok(Step::default());
         }
         let claimed = claimed.filter(|_| !is_stored);
+        let mut absent = None;
         if let Some(claimed) = claimed {
-            self.give_back(&mut observed, claimed, &stored, env);
+            absent = self.give_back(&mut observed, claimed, &stored, env);
             self.end_earlier(&mut observed, env);
             observed.find_tenant(&view)?;
         }
@@ -64,6 +66,7 @@ impl Provider {
         }
         let look = self.look_at(&view, &observed, env.now);
         let mut plan = look.plan();
+        plan.follow_from_absence(absent);
         look.judge(&changed, &mut plan)?;
         look.confirm(&stored, &mut plan);
         Ok(plan.finish().of_record(&self.0.record_id(view.peer())))
@@ -84,22 +87,26 @@ impl Provider {
     }
 
     /// Gives a key back that was pinned for a Tenant, if this Tenant was not stored then.
+    /// Returns the place of the Tenant, if the caller's objects show nothing there.
     fn give_back(
         &self,
         observed: &mut Observed<'_>,
         claimed: &Tenant,
         stored: &[Tenant],
         env: &Env,
-    ) {
+    ) -> Option<ObjectRef> {
+        let place = observed.place_on_record();
         let policy = self.0.policy(&observed.peer);
         let key = claimed.spec.public_key.as_slice();
         let claimed = PublicKey::claimed_spki_der(key, policy).ok();
-        if let Some((_, opened)) = &mut observed.record
-            && !is_proven(&opened.record, stored)
-            && opened.record.is_lapsed(claimed.as_deref(), env.now)
-        {
-            opened.record.give_back();
+        let (_, opened) = observed.record.as_mut()?;
+        let is_proven = is_proven(&opened.record, stored, policy);
+        if is_proven || !opened.record.is_lapsed(claimed.as_deref(), env.now) {
+            return None;
         }
+        opened.record.give_back();
+        let is_seen = stored.iter().any(|tenant| tenant.id() == place);
+        (!is_seen).then_some(place)
     }
 
     /// Ends the proof of an earlier Tenant, which is gone if another one takes its place.
@@ -179,7 +186,7 @@ impl Look<'_> {
     /// The key stays pinned from now on: the Tenant that was verified is stored.
     fn confirm(&self, stored: &[Tenant], plan: &mut Plan<'_>) {
         let record = self.observed.record();
-        if record.is_some_and(|record| is_proven(record, stored)) {
+        if record.is_some_and(|record| is_proven(record, stored, self.policy())) {
             let peer = &mut plan.records.peer;
             peer.change(|record| record.reserved_until = None);
         }
@@ -237,11 +244,18 @@ fn is_judged(changed: &Object) -> bool {
         }
 }
 
-/// Whether one of these Tenants is that of the proof on record.
-fn is_proven(record: &Record, stored: &[Tenant]) -> bool {
-    let proof = record.proof.as_ref();
-    let mut uids = stored.iter().map(|tenant| &tenant.metadata.uid);
-    proof.is_some_and(|proof| uids.any(|uid| *uid == proof.tenant_uid))
+/// Whether one of these Tenants is that of the proof on record, with its key.
+fn is_proven(record: &Record, stored: &[Tenant], policy: &Policy) -> bool {
+    let Some((proof, key)) = record.proof.as_ref().zip(record.public_key.as_ref()) else {
+        return false;
+    };
+    let mut same = stored
+        .iter()
+        .filter(|tenant| tenant.metadata.uid == proof.tenant_uid);
+    same.any(|tenant| {
+        let claimed = PublicKey::claimed_spki_der(tenant.spec.public_key.as_slice(), policy);
+        claimed.is_ok_and(|claimed| claimed == key.spki_der())
+    })
 }
 
 fn without_condition(mut tenant: Tenant) -> Object {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     configuration::Configuration,
-    record::{IssuedCertificate, Proof, Record, SLICE_NAME_PREFIX, SliceRecord},
+    record::{IssuedCertificate, OtherName, Proof, Record, SLICE_NAME_PREFIX, SliceRecord},
 };
 use crate::{
     crypto::PublicKey,
@@ -32,6 +32,8 @@ pub(crate) struct Observed<'o> {
     /// The error, if several Tenants could be the peer's. The peer can write them. So they
     /// block neither the end of an earlier peering nor the withdrawal of rights.
     pub(super) ambiguous_tenant: Option<Error>,
+    /// Whether another object has the place of the Tenant on record.
+    pub(super) is_replaced: bool,
     pub(super) certificate: Option<&'o Secret>,
     pub(super) record: Option<(&'o Secret, Opened<Record>)>,
     /// The error, if the peer's record exists and cannot be read. Then only a
@@ -97,6 +99,7 @@ impl<'o> Observed<'o> {
             tenant: None,
             unreadable_tenant: None,
             ambiguous_tenant: None,
+            is_replaced: false,
             certificate,
             record,
             unreadable_record,
@@ -144,6 +147,7 @@ impl<'o> Observed<'o> {
         self.tenant = found.tenant;
         self.unreadable_tenant = found.unreadable;
         self.ambiguous_tenant = found.ambiguous;
+        self.is_replaced = found.is_replaced;
         Ok(())
     }
 
@@ -222,15 +226,24 @@ impl<'o> Observed<'o> {
     /// or another program has just made it, and the caller's objects do not show it yet.
     pub(super) fn lost_tenant(&self) -> Option<ObjectRef> {
         let record = self.record();
-        if self.tenant_metadata().is_some() || self.ambiguous_tenant.is_some() {
+        // Of an object in its place, the store need not be asked.
+        let is_seen = self.tenant_metadata().is_some() || self.is_replaced;
+        if is_seen || self.ambiguous_tenant.is_some() {
             return None;
         }
-        if let Some(other) = record.and_then(|record| record.other_name.as_ref()) {
-            return Some(other.id());
-        }
-        let has_proof = record.is_some_and(|record| record.proof.is_some());
-        let is_lost = has_proof || self.holds_rights();
-        is_lost.then(|| ObjectRef::new(Kind::Tenant, self.namespace_name(), self.peer.as_str()))
+        let is_on_record =
+            record.is_some_and(|record| record.proof.is_some() || record.other_name.is_some());
+        let is_lost = is_on_record || self.holds_rights();
+        is_lost.then(|| self.place_on_record())
+    }
+
+    /// Where the Tenant on record is; without one, where Liqo's tool puts it.
+    pub(super) fn place_on_record(&self) -> ObjectRef {
+        let other = self.record().and_then(|record| record.other_name.as_ref());
+        other.map_or_else(
+            || ObjectRef::new(Kind::Tenant, self.namespace_name(), self.peer.as_str()),
+            OtherName::id,
+        )
     }
 
     /// Whether the record holds the condition in force, since the Tenant's own is milder.

@@ -24,6 +24,8 @@ pub(super) struct OwnTenant<'o> {
     /// The error, if several Tenants could be the peer's and none is on record. No right is
     /// given, and none is withdrawn.
     pub(super) ambiguous: Option<Error>,
+    /// Whether another object has the place of the Tenant on record, which is gone then.
+    pub(super) is_replaced: bool,
 }
 
 impl<'o> Observed<'o> {
@@ -38,8 +40,13 @@ impl<'o> Observed<'o> {
             return Ok(found);
         }
         // The other Tenants do not count before the end of the one on record.
-        if record.is_some_and(|record| record.other_name.is_some()) {
-            return Ok(OwnTenant::default());
+        if let Some(other) = record.and_then(|record| record.other_name.as_ref()) {
+            let mut present = view.present(Kind::Tenant);
+            let is_replaced = present.any(|tenant| other.is_replaced_by(tenant.metadata()));
+            return Ok(OwnTenant {
+                is_replaced,
+                ..OwnTenant::default()
+            });
         }
         let found = self.of_that_name(view)?;
         let is_on_record = record.is_some_and(|record| record.proof.is_some());

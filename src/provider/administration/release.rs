@@ -75,6 +75,7 @@ impl Provider {
             if let Some(record) = look.observed.record() {
                 plan.records.peer.change(|record| {
                     record.public_key = None;
+                    record.reserved_until = None;
                     record.proof = None;
                     record.again = None;
                 });

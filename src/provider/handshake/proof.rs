@@ -80,6 +80,7 @@ pub(crate) fn record_proof(
                 record.remember_until(until);
             }
             record.public_key = Some(key.clone());
+            record.reserved_until = None;
             record.other_name = OtherName::of(tenant, look.peer());
             record.tested_key = None;
             record.use_up(nonce, now);
@@ -107,7 +108,8 @@ pub(crate) fn end_proof(look: &Look<'_>, plan: &mut Plan<'_>) {
     if tenant.is_none_or(|tenant| tenant.deletion_timestamp.is_some()) {
         let within = look.configuration.settings.peer_again;
         let is_drained = look.observed.condition() == TenantCondition::Drained;
-        let within = within.filter(|_| !is_drained);
+        let is_replaced = look.observed.is_replaced;
+        let within = within.filter(|_| !is_drained && !is_replaced);
         plan.records
             .peer
             .change(|record| record.end_proof(within, look.now));

@@ -34,6 +34,11 @@ impl OtherName {
         (&self.namespace, &self.name) == (&metadata.namespace, &metadata.name)
     }
 
+    /// Whether the place has another object, so that the Tenant is gone.
+    pub(crate) fn is_replaced_by(&self, metadata: &Metadata) -> bool {
+        self.is_at(metadata) && !metadata.uid.is_empty() && metadata.uid != self.uid
+    }
+
     /// The place of the Tenant.
     pub(crate) fn id(&self) -> ObjectRef {
         ObjectRef::new(Kind::Tenant, &self.namespace, &self.name)

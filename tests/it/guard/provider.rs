@@ -121,7 +121,10 @@ fn a_key_whose_tenant_is_not_stored_is_pinned_for_a_minute() {
     guard.now = guard.now + Duration::from_secs(59);
     assert_eq!(guard.refused(other.clone()).0, "key-changed");
     guard.now = guard.now + Duration::from_secs(1);
-    assert_eq!(guard.reserve(&other.clone().into()).effects.len(), 1);
+    let step = guard.reserve(&other.clone().into());
+    assert_eq!(step.effects.len(), 1);
+    // The watch of the Tenants may be behind.
+    assert_eq!(step.absent, Some(tenant.id()));
     assert_eq!(guard.refused(tenant.clone()).0, "key-changed");
     guard.objects.insert(other.into());
     guard.now = guard.now + Duration::from_secs(3600);
@@ -151,6 +154,23 @@ fn a_key_whose_tenant_is_stored_is_pinned_for_good() {
     let mut again = tenant;
     again.metadata.uid = "again".into();
     assert_eq!(guard.refused(again).0, "nonce-used");
+}
+
+/// An update is refused by somebody else, and the Tenant stays as it was.
+#[test]
+fn an_update_that_is_not_stored_pins_nothing() {
+    let exchange = made();
+    let (mut guard, tenant) = guard_with(&exchange, |_| {});
+    let mut before = by_another_key(&exchange);
+    before.spec.signature = Default::default();
+    guard.objects.insert(before.clone().into());
+    guard.reserve(&tenant.clone().into());
+    guard.now = guard.now + Duration::from_secs(61);
+    let id = before.id();
+    let stored = guard.objects.object(&id).unwrap().clone();
+    assert_eq!(guard.refused(stored).0, "key-changed");
+    let other = by_another_key(&exchange);
+    assert_eq!(guard.reserve(&other.into()).effects.len(), 1);
 }
 
 #[test]

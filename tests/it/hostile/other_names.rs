@@ -431,3 +431,22 @@ fn a_tolerated_peer_may_have_a_tenant_of_any_name() {
     exchange.carry_out(true, step);
     assert_eq!(rights(&exchange), 0);
 }
+
+/// The peer strips the finalizer, deletes its Tenant, and makes another one of the same name.
+#[test]
+fn another_tenant_in_the_place_of_the_one_on_record_delays_no_withdrawal() {
+    let mut exchange = by("my-tenant");
+    let mut again = stored(&exchange, "my-tenant");
+    exchange.at_provider.remove(&tenant_id("my-tenant"));
+    again.metadata.uid.clear();
+    again.metadata.resource_version.clear();
+    again.metadata.finalizers.clear();
+    exchange.at_provider.insert(again.into());
+    let view = exchange.provider_view();
+    let step = exchange.provider.reconcile(&view, exchange.env());
+    // The store has an object there, so nobody can confirm an absence.
+    assert_eq!(step.unwrap().absent, None);
+    exchange.settle();
+    assert_eq!(rights(&exchange), 0);
+    assert_ne!(exchange.phases().0, "Authenticated");
+}
