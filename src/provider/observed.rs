@@ -237,6 +237,11 @@ impl<'o> Observed<'o> {
         is_lost.then(|| self.place_on_record())
     }
 
+    /// Checks that at most one Tenant could be the peer's. An administrator deletes the others.
+    pub(super) fn check_unambiguous(&self) -> Result<(), Error> {
+        self.ambiguous_tenant.clone().map_or(Ok(()), Err)
+    }
+
     /// Where the Tenant on record is; without one, where Liqo's tool puts it.
     pub(super) fn place_on_record(&self) -> ObjectRef {
         let other = self.record().and_then(|record| record.other_name.as_ref());

@@ -31,7 +31,8 @@ impl Provider {
     /// As [`look`](Self::look); [`Precondition::SlicesRemain`] while the peer has
     /// resource slices. Two kinds of slices do not count: those of a drained peer
     /// that are being deleted, and those that this cluster itself requests from the
-    /// peer.
+    /// peer. [`LocalFault::Ambiguous`](crate::error::LocalFault::Ambiguous) if several
+    /// Tenants could be the peer's, and none is on record: delete those that are not.
     pub fn end(&self, view: &View<'_>) -> Result<Step, Error> {
         self.end_by(view, |record| record.offered = None)
     }
@@ -56,6 +57,7 @@ impl Provider {
         if let Some(error) = slices_remain(&observed, view) {
             return Err(error);
         }
+        observed.check_unambiguous()?;
         let look = self.look_at(view, &observed, Timestamp::EPOCH);
         let mut plan = look.plan();
         plan.records.peer.change(change);

@@ -19,22 +19,27 @@ impl Provider {
     /// cannot be read, the peer can still be cordoned or drained. The call then fails
     /// with [`LocalFault::Unreadable`](crate::error::LocalFault::Unreadable) only
     /// if no object can store the condition: the Tenant cannot be read, and the peer
-    /// has no readable record. Even then, the call drains a peer that has rights.
+    /// has no readable record. Even then, the call drains a peer that has rights. It also
+    /// drains one that has made several Tenants, of which none is on record; to cordon such a
+    /// peer fails with [`LocalFault::Ambiguous`](crate::error::LocalFault::Ambiguous).
     pub fn set_condition(
         &self,
         view: &View<'_>,
         condition: TenantCondition,
     ) -> Result<Step, Error> {
         let observed = self.observe(view)?;
-        if observed.tenant_metadata().is_none() {
+        if condition != TenantCondition::Drained {
+            observed.check_unambiguous()?;
+        }
+        if observed.tenant_metadata().is_none() && observed.ambiguous_tenant.is_none() {
             return Err(Error::new(Precondition::NoTenant, None, ""));
         }
         let look = self.look_at(view, &observed, Timestamp::EPOCH);
         let mut plan = look.plan();
         rights::set_condition(&look, condition, &mut plan);
         if observed.tenant.is_none() && condition == TenantCondition::Drained {
-            // An unreadable Tenant cannot store the condition, so the rights are
-            // withdrawn now.
+            // An unreadable Tenant, or one of several, cannot store the condition, so the
+            // rights are withdrawn now.
             rights::withdraw(&look, &mut plan);
         }
         let step = plan.finish();

@@ -210,3 +210,28 @@ fn a_peer_whose_tenant_has_another_name_does_not_get_the_clusters_key() {
     let named = Object::from(named);
     assert!(interests.iter().any(|it| it.matches(&named)));
 }
+
+/// Liqo has let the peer in by a Tenant of another name. Then the peer plants one beside it.
+#[test]
+fn two_tenants_stop_no_drain_and_an_end_says_so() {
+    let mut exchange = by("my-tenant");
+    let record = secret_ref("liqo", "liqo-auth-provider-cl-consumer");
+    exchange.at_provider.remove(&record).unwrap();
+    exchange.at_provider.insert(planted("another").into());
+    let view = exchange.provider_view();
+    assert_eq!(
+        exchange.provider.end(&view).unwrap_err().code(),
+        "object-ambiguous"
+    );
+    let cordon = exchange
+        .provider
+        .set_condition(&view, TenantCondition::Cordoned);
+    assert_eq!(cordon.unwrap_err().code(), "object-ambiguous");
+    assert_eq!(rights(&exchange), 2);
+    let drain = exchange
+        .provider
+        .set_condition(&view, TenantCondition::Drained);
+    exchange.carry_out(true, drain.unwrap());
+    exchange.turns_of_provider();
+    assert_eq!(rights(&exchange), 0);
+}
