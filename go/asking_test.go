@@ -7,8 +7,10 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/tetratelabs/wazero/api"
+	objects "k8s.io/apimachinery/pkg/runtime"
 )
 
 // counted counts the requests of the module's sessions.
@@ -32,7 +34,11 @@ func (c countedCalls) Call(ctx context.Context, params ...uint64) ([]uint64, err
 // withBackends is a pair whose provider has these functions, with a Tenant for it.
 func withBackends(t *testing.T, names func(context.Context, NameRequest) (bool, error)) (*pair, Message) {
 	t.Helper()
-	library := newLibrary(t, Options{})
+	return withBackendsIn(t, newLibrary(t, Options{}), names)
+}
+
+func withBackendsIn(t *testing.T, library *Library, names func(context.Context, NameRequest) (bool, error)) (*pair, Message) {
+	t.Helper()
 	pair, authority := newPair(t, library, newKey(t)), newAuthority(t)
 	config := ProviderConfig{ClusterID: "cl-provider", APIServer: "https://172.19.0.3:6443", APIServerCA: authority.pem}
 	backends := Backends{Names: names, Signer: authority.sign, Now: testNow}
@@ -85,26 +91,77 @@ func TestABackendMayUseTheLibrary(t *testing.T) {
 
 func TestAPanicOfABackendGoesOn(t *testing.T) {
 	fails := true
-	pair, tenant := withBackends(t, func(context.Context, NameRequest) (bool, error) {
+	library := newLibrary(t, Options{Sessions: 1})
+	pair, tenant := withBackendsIn(t, library, func(context.Context, NameRequest) (bool, error) {
 		if fails {
 			panic("a backend's own fault")
 		}
 		return false, nil
 	})
-	session, _ := pair.sessions()
+	session, other := pair.sessions()
 	defer session.Close()
-	func() {
-		defer func() {
-			if reason := recover(); reason != "a backend's own fault" {
-				t.Errorf("%v", reason)
-			}
-		}()
+	defer other.Close()
+	panics(t, "a backend's own fault", func() error {
 		_, err := session.Receive(t.Context(), tenant)
-		t.Errorf("%v instead of a panic", err)
-	}()
+		return err
+	})
+	// The place is free for others.
+	soon, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if _, err := other.Reconcile(soon); err != nil {
+		t.Error(err)
+	}
 	fails = false
 	if next, err := session.Receive(t.Context(), tenant); err != nil || len(next.Effects) == 0 {
 		t.Errorf("%v %+v", err, next)
+	}
+}
+
+func TestAPanicOfTheObjectsHidesNone(t *testing.T) {
+	pair, tenant := withBackends(t, nobodyElse)
+	fails := true
+	session := pair.provider.Session("cl-consumer", func(context.Context) ([]objects.Object, error) {
+		if fails {
+			panic("the store's own fault")
+		}
+		return pair.atProvider.view("cl-consumer").Objects, nil
+	})
+	defer session.Close()
+	receive := func() error {
+		_, err := session.Receive(t.Context(), tenant)
+		return err
+	}
+	panics(t, "the store's own fault", receive)
+	fails = false
+	// Nobody has invited the peer if its objects are hidden.
+	if err := receive(); err != nil {
+		t.Error(err)
+	}
+}
+
+// panics fails unless a call panics with this value.
+func panics(t *testing.T, expected string, call func() error) {
+	t.Helper()
+	defer func() {
+		if reason := recover(); reason != expected {
+			t.Errorf("%v", reason)
+		}
+	}()
+	t.Errorf("%v instead of a panic", call())
+}
+
+func TestABackendIsNotAskedAgainAtTheEndOfTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := 0
+	pair, tenant := withBackends(t, func(context.Context, NameRequest) (bool, error) {
+		asked++
+		cancel()
+		return false, nil
+	})
+	session, _ := pair.sessions()
+	defer session.Close()
+	if _, err := session.Receive(ctx, tenant); !errors.Is(err, context.Canceled) || asked != 1 {
+		t.Errorf("%v after %d questions", err, asked)
 	}
 }
 

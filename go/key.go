@@ -67,7 +67,7 @@ func (k Key) sign(ctx context.Context, question signatureQuestion) ([]byte, erro
 		return nil, errNoSigner
 	}
 	signature, err := signWith(k.Signer, hash, question.Bytes)
-	if private, ok := k.Signer.(ed25519.PrivateKey); ok && err == nil {
+	if private, ok := k.Signer.(ed25519.PrivateKey); ok && hash == 0 && err == nil {
 		factsOf(ctx).signed(private, question.Bytes, signature)
 	}
 	return signature, err

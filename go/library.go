@@ -99,9 +99,9 @@ func compile(ctx context.Context, options Options) (*Library, error) {
 	return library, nil
 }
 
-// Close frees the module and its instances. It waits for the calls in progress, also for
-// those whose context has ended. Later calls fail with [ErrClosed]. A backend must not call
-// it: a session's backends answer within a call.
+// Close frees the module and its instances. It waits for the calls in progress and for their
+// backends, also for those whose context has ended. Later calls fail with [ErrClosed]. A backend
+// must not call it: a session's backends answer within a call.
 func (l *Library) Close(ctx context.Context) error {
 	l.running.end()
 	l.sessions.wipe()

@@ -42,6 +42,10 @@ type answerForm struct {
 func answerAll(ctx context.Context, questions []json.RawMessage, answer answerer) ([]answered, error) {
 	var answers []answered
 	for _, question := range questions {
+		// A backend whose question is left open at the end of the context is not asked again.
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		var form struct {
 			Type string `json:"type"`
 		}

@@ -269,6 +269,8 @@ func (s *Session) converse(ctx context.Context, call string) (*Next, error) {
 	}
 	defer clear(present)
 	asking := &asking{ctx: s.machine.facts.within(ctx), answer: s.machine.answer}
+	// The module may not have taken the last answer.
+	defer func() { clear(asking.ready) }()
 	var answers []answered
 	for range rounds {
 		var found nextForm
@@ -280,7 +282,7 @@ func (s *Session) converse(ctx context.Context, call string) (*Next, error) {
 		if found.Next != "answer" {
 			return found.read()
 		}
-		further, err := answerAll(ctx, found.Questions, s.machine.answer)
+		further, err := answerAll(asking.ctx, found.Questions, s.machine.answer)
 		if err != nil {
 			return nil, err
 		}
@@ -329,17 +331,38 @@ func (s *Session) hold(ctx context.Context, call func(isNew bool) error) error {
 	if isNew {
 		s.restart()
 	}
-	if err = s.list(ctx); err != nil {
+	isDone := false
+	defer func() { s.giveBack(ctx, isDone) }()
+	if err = s.listAndTell(ctx); err != nil {
 		s.Relist()
-	} else if err = s.tell(ctx); err == nil {
+	} else {
 		err = call(isNew)
 	}
+	isDone = true
+	return err
+}
+
+func (s *Session) listAndTell(ctx context.Context) error {
+	if err := s.list(ctx); err != nil {
+		return err
+	}
+	return s.tell(ctx)
+}
+
+// giveBack makes the instance free for others after a call. If the call has panicked, nobody
+// knows what the module was told, nor whether there is a run.
+func (s *Session) giveBack(ctx context.Context, isDone bool) {
+	if !isDone {
+		s.mutex.Lock()
+		s.isStale, s.left = true, noRun
+		s.mutex.Unlock()
+	}
+	library := s.machine.library
 	if s.isLargeAtRest() {
 		library.giveUp(ctx, s)
 	} else if s.in != nil {
 		library.sessions.keep(s)
 	}
-	return err
 }
 
 // restart forgets what the module was told.
