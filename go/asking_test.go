@@ -90,9 +90,10 @@ func TestABackendMayUseTheLibrary(t *testing.T) {
 }
 
 func TestAPanicOfABackendGoesOn(t *testing.T) {
-	fails := true
+	fails, asked := true, 0
 	library := newLibrary(t, Options{Sessions: 1})
 	pair, tenant := withBackendsIn(t, library, func(context.Context, NameRequest) (bool, error) {
+		asked++
 		if fails {
 			panic("a backend's own fault")
 		}
@@ -105,6 +106,9 @@ func TestAPanicOfABackendGoesOn(t *testing.T) {
 		_, err := session.Receive(t.Context(), tenant)
 		return err
 	})
+	if asked != 1 {
+		t.Errorf("%d questions", asked)
+	}
 	// The place is free for others.
 	soon, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

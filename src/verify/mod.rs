@@ -56,3 +56,26 @@ pub(crate) fn check_name(
     let fault = PeerMisbehaved::NameMismatch { expected, found };
     Err(Error::found_in(object, field, fault))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Identity, Metadata};
+
+    #[test]
+    fn an_object_has_its_name_and_the_label_of_its_cluster() {
+        let provider: ClusterId = "cl-provider".parse().unwrap();
+        let checked = |name: &str, label: &str| {
+            let labels = [(names::REMOTE_CLUSTER_ID_LABEL, label)];
+            let identity = Identity {
+                metadata: Metadata::labelled(name, "", labels),
+                ..Identity::default()
+            };
+            check_names(&identity, "expected", &provider).map_err(|error| error.at().field)
+        };
+        assert_eq!(checked("expected", "cl-provider"), Ok(()));
+        assert_eq!(checked("other", "cl-provider"), Err("metadata.name"));
+        let label = "metadata.labels[liqo.io/remote-cluster-id]";
+        assert_eq!(checked("expected", "cl-other"), Err(label));
+    }
+}
