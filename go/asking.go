@@ -54,8 +54,9 @@ func (a *asking) take(place []byte) {
 	a.ready = nil
 }
 
-// goOn lets the panic of a backend go on.
+// goOn wipes an answer that the module has not taken, and lets the panic of a backend go on.
 func (a *asking) goOn() {
+	clear(a.ready)
 	if a.panicked != nil {
 		panic(a.panicked)
 	}

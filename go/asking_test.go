@@ -232,6 +232,26 @@ func TestATakenAnswerIsWiped(t *testing.T) {
 	}
 }
 
+func TestAnAnswerThatIsNotTakenIsWiped(t *testing.T) {
+	asking := &asking{ready: []byte(`{"type":"ready","value":"secret"}`)}
+	asking.goOn()
+	if !isWiped(asking.ready) {
+		t.Errorf("%s is left", asking.ready)
+	}
+}
+
+func TestNoCallBeginsAfterTheEnd(t *testing.T) {
+	var calls running
+	if !calls.enter() {
+		t.Error("no call begins before the end")
+	}
+	calls.leave()
+	calls.end()
+	if calls.enter() {
+		t.Error("a call begins after the end")
+	}
+}
+
 func TestTheHostAsksAndAnswersWithinTheModulesMemory(t *testing.T) {
 	library := newLibrary(t, Options{})
 	in, err := library.instantiate(t.Context())

@@ -269,8 +269,6 @@ func (s *Session) converse(ctx context.Context, call string) (*Next, error) {
 	}
 	defer clear(present)
 	asking := &asking{ctx: s.machine.facts.within(ctx), answer: s.machine.answer}
-	// The module may not have taken the last answer.
-	defer func() { clear(asking.ready) }()
 	var answers []answered
 	for range rounds {
 		var found nextForm
