@@ -44,19 +44,15 @@ impl<'a> Look<'a> {
         plan.await_for(Awaited::Identity);
     }
 
-    /// Gives the Identity of the control plane its label back: if it has none, or if its
-    /// certificate is on record.
+    /// Gives the Identity of the control plane its label back, if its certificate is on record.
     pub(super) fn keep_label_of_identity(&self, plan: &mut Plan<'_>) {
         let peer = self.peer().as_str();
         let identity = self.observed.identity;
         let Some(identity) = identity.filter(|it| it.spec.cluster_id == peer) else {
             return;
         };
-        let is_to_be_set = match identity.metadata.label(names::REMOTE_CLUSTER_ID_LABEL) {
-            None => true,
-            Some(label) => label != peer && self.is_on_record(identity),
-        };
-        if is_to_be_set {
+        let label = identity.metadata.label(names::REMOTE_CLUSTER_ID_LABEL);
+        if label != Some(peer) && self.is_on_record(identity) {
             plan.keep_labels(identity, &[(names::REMOTE_CLUSTER_ID_LABEL, peer)]);
         }
     }

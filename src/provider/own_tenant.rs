@@ -113,13 +113,11 @@ impl Look<'_> {
         }
     }
 
-    /// Whether the Tenant gets its label: if it has none, as from Liqo's webhook, or if the
-    /// Tenant is on record.
+    /// Whether the Tenant gets its label: if it is on record. Any other one is refused without
+    /// its label, and stays as it is.
     pub(super) fn gets_label(&self, tenant: &Tenant) -> bool {
         let on_record = self.observed.record().and_then(Record::tenant_uid);
-        let label = tenant.metadata.label(names::REMOTE_CLUSTER_ID_LABEL);
-        tenant.spec.cluster_id == self.peer().as_str()
-            && (label.is_none() || on_record == Some(&tenant.metadata.uid))
+        tenant.spec.cluster_id == self.peer().as_str() && on_record == Some(&tenant.metadata.uid)
     }
 
     fn label_of_tenant(&self) -> [(&'static str, &str); 1] {

@@ -67,7 +67,6 @@ fn a_kubeconfig_and_a_renew_get_their_labels_back() {
     }
 }
 
-/// A Tenant without a record, too: Liqo's webhook gives it its label.
 #[test]
 fn a_tenant_and_an_identity_get_their_labels_back() {
     let mut exchange = Setup::new().exchange();
@@ -82,17 +81,32 @@ fn a_tenant_and_an_identity_get_their_labels_back() {
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
     assert!(exchange.turn_of_consumer().is_settled());
     assert!(exchange.turn_of_provider().is_settled());
+}
 
-    let mut refused = Setup::new().exchange();
-    refused.settle();
+/// Without a record, it is refused, and nothing is written to it.
+#[test]
+fn an_object_that_is_not_on_record_gets_no_label() {
+    let mut exchange = Setup::new().exchange();
+    exchange.settle();
+    let tenant = ObjectRef::new(Kind::Tenant, AT_PROVIDER, "cl-consumer");
+    let identity = ObjectRef::new(Kind::Identity, AT_CONSUMER, "controlplane-cl-provider");
     let record = secret_ref("liqo", "liqo-auth-provider-cl-consumer");
-    refused.at_provider.remove(&record).unwrap();
-    let removed = come_back(&mut refused, |it| &mut it.at_provider, turn, &tenant);
-    assert_eq!(removed, 1);
+    exchange.at_provider.remove(&record).unwrap();
     let record = secret_ref("liqo", "liqo-auth-consumer-cl-provider");
-    refused.at_consumer.remove(&record).unwrap();
-    let removed = come_back(&mut refused, |it| &mut it.at_consumer, as_consumer, &id);
-    assert_eq!(removed, 1);
+    exchange.at_consumer.remove(&record).unwrap();
+    for (objects, id) in [
+        (&mut exchange.at_provider, &tenant),
+        (&mut exchange.at_consumer, &identity),
+    ] {
+        let mut object = objects.object(id).unwrap().clone();
+        object.metadata_mut().labels.clear();
+        objects.insert(object);
+    }
+    assert_eq!(exchange.phases(), ("Refused", "Refused"));
+    exchange.turn_of_provider();
+    exchange.turn_of_consumer();
+    assert_eq!(label(&exchange.at_provider, &tenant), None);
+    assert_eq!(label(&exchange.at_consumer, &identity), None);
 }
 
 /// Sets the label with the cluster ID to that of another cluster.
