@@ -371,7 +371,7 @@ fn id(name: &str) -> ClusterId {
     name.parse().unwrap()
 }
 
-fn metadata(namespace: &str, name: &str, labels: &[(&str, &str)]) -> Metadata {
+pub(crate) fn metadata(namespace: &str, name: &str, labels: &[(&str, &str)]) -> Metadata {
     let labels = labels.iter();
     Metadata {
         name: name.to_owned(),

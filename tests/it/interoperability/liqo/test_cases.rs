@@ -12,7 +12,7 @@ use liqo_auth::{
     crypto::{CertificateChain, CertificateError},
     machine::{Effect, Objects, replication},
     model::{
-        ClusterId, Metadata, Namespace, RbacSubject, Resource, ResourceSlice, RoleBinding, Tenant,
+        ClusterId, Namespace, RbacSubject, Resource, ResourceSlice, RoleBinding, Tenant,
         TenantSpec, Timestamp, names,
     },
     policy::Policy,
@@ -27,6 +27,7 @@ use crate::{
         notary::{Notary, YEAR},
         store,
     },
+    mirror,
     recordings::{objects, recordings, vectors},
 };
 
@@ -47,25 +48,13 @@ fn expected(row: &Value) -> &Value {
     row.get("ours").unwrap_or(&row["liqo"])
 }
 
-fn labelled(name: &str, namespace: &str, labels: &[(&str, &str)]) -> Metadata {
-    let labels = labels.iter();
-    Metadata {
-        name: name.to_owned(),
-        namespace: namespace.to_owned(),
-        labels: labels
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-            .collect(),
-        ..Metadata::default()
-    }
-}
-
 /// A Tenant with this label, and with a UID of its own.
 fn tenant(name: &str, namespace: &str, cluster_id: &str, label: Option<&str>) -> Tenant {
     let labels: Vec<_> = label
         .map(|label| (names::REMOTE_CLUSTER_ID_LABEL, label))
         .into_iter()
         .collect();
-    let mut metadata = labelled(name, namespace, &labels);
+    let mut metadata = mirror::metadata(namespace, name, &labels);
     metadata.uid = format!("{namespace}/{name}");
     let spec = TenantSpec {
         cluster_id: cluster_id.to_owned(),
@@ -125,7 +114,7 @@ fn judged(row: &Value) -> Result<(), Denial> {
         None => Vec::new(),
     };
     let namespace = Namespace {
-        metadata: labelled("fake-namespace", "", &labels),
+        metadata: mirror::metadata("", "fake-namespace", &labels),
     };
     let surroundings = Surroundings {
         namespace: Some(&namespace),
@@ -214,9 +203,9 @@ fn replicas_come_and_go_as_with_liqos_replicator() {
 /// Both clusters of a case.
 fn clusters(row: &Value) -> (Objects, Objects) {
     let original = ResourceSlice {
-        metadata: labelled(
-            ORIGINAL.1,
+        metadata: mirror::metadata(
             ORIGINAL.0,
+            ORIGINAL.1,
             &[
                 ("liqo.io/replication", "true"),
                 ("liqo.io/remoteID", "remote"),
@@ -248,7 +237,7 @@ fn clusters(row: &Value) -> (Objects, Objects) {
         _ => &[],
     };
     if row["replica"] != "absent" {
-        let metadata = labelled(REPLICA.1, REPLICA.0, labels);
+        let metadata = mirror::metadata(REPLICA.0, REPLICA.1, labels);
         at_provider.insert(
             ResourceSlice {
                 metadata,
@@ -270,7 +259,7 @@ fn is_marked(replica: &ResourceSlice) {
         ("liqo.io/remote-cluster-id", "local"),
         ("foo", "bar"),
     ];
-    let expected = labelled(REPLICA.1, REPLICA.0, &labels);
+    let expected = mirror::metadata(REPLICA.0, REPLICA.1, &labels);
     assert_eq!(replica.metadata.labels, expected.labels);
     let annotations = &replica.metadata.annotations;
     assert_eq!(annotations.get("note").unwrap(), "of the original");
