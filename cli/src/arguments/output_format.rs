@@ -1,6 +1,6 @@
 //! The values of `--output`.
 
-use std::{ffi::OsStr, fs, marker::PhantomData};
+use std::{ffi::OsStr, marker::PhantomData, path::Path};
 
 use clap::{
     Arg, Command, Error, ValueEnum,
@@ -8,7 +8,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use crate::jsonpath::Template;
+use crate::{input, jsonpath::Template};
 
 /// What a command prints: one of its own formats, or what a template picks from its
 /// output for programs.
@@ -93,8 +93,9 @@ fn template(form: &str, text: &str) -> Result<Template, String> {
     }
     match form {
         "jsonpath-file" => {
-            let read = fs::read_to_string(text).map_err(|error| format!("{text}: {error}"));
-            Template::parse(&read?)
+            let content = input::read(Path::new(text)).map_err(|failure| failure.to_string())?;
+            let content = std::str::from_utf8(&content);
+            Template::parse(content.map_err(|error| format!("{text}: {error}"))?)
         }
         "jsonpath-as-json" => Template::parse(text).map(Template::in_json),
         _ => Template::parse(text),

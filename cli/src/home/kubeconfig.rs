@@ -3,14 +3,11 @@
 use std::fmt;
 
 use axum::http::{HeaderValue, header::USER_AGENT};
-use kube::{
-    Config,
-    config::{KubeConfigOptions, Kubeconfig},
-};
+use kube::{Config, config::KubeConfigOptions};
 use liqo_auth_kube::config_of;
 use pem::{EncodeConfig, LineEnding, Pem, encode_config};
 
-use super::site::Connection;
+use super::{kubeconfig_file, site::Connection};
 use crate::failure::{Failure, Result};
 
 /// How others reach the API server.
@@ -22,9 +19,8 @@ pub(super) struct Endpoint {
 impl Connection {
     /// The current context of the default kubeconfig, by its name.
     pub(crate) fn current() -> Result<Self> {
-        let kubeconfig = Kubeconfig::read().map_err(unusable)?;
         Ok(Self {
-            context: kubeconfig.current_context,
+            context: kubeconfig_file::read(None)?.current_context,
             ..Self::default()
         })
     }
@@ -69,16 +65,13 @@ async fn access(connection: &Connection) -> Result<Config> {
             ))
         });
     }
-    let kubeconfig = match &connection.kubeconfig {
-        Some(file) => Kubeconfig::read_from(file),
-        None => Kubeconfig::read(),
-    };
+    let kubeconfig = kubeconfig_file::read(connection.kubeconfig.as_deref())?;
     let options = KubeConfigOptions {
         context: connection.context.clone(),
         cluster: connection.cluster.clone(),
         user: connection.user.clone(),
     };
-    let config = config_of(kubeconfig.map_err(unusable)?, &options).await;
+    let config = config_of(kubeconfig, &options).await;
     config.map_err(unusable)
 }
 

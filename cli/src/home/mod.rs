@@ -12,6 +12,7 @@ mod index;
 mod key_file;
 mod keys;
 mod kubeconfig;
+mod kubeconfig_file;
 mod layout;
 mod lifetimes;
 mod live;

@@ -5,6 +5,7 @@ mod by_peering_user;
 mod decisions;
 mod ending;
 mod in_band;
+mod kubeconfigs;
 mod lifetimes;
 mod listeners;
 mod meanwhile;
