@@ -8,7 +8,7 @@ use liqo_auth::{
     crypto::CertificateChain,
     error::Error,
     machine::{Notice, Step, View, replication},
-    model::{AuthParams, ClusterId, Identity, RoleBinding, Timestamp, names},
+    model::{AuthParams, ClusterId, Identity, Kind, RoleBinding, Timestamp, names},
     policy::Policy,
 };
 
@@ -29,11 +29,12 @@ pub(crate) struct Pair<'h> {
     clock: Clock,
 }
 
-/// The result of [`Pair::settle`]: the state of the provider, and the notices of
-/// the consumer.
+/// The result of [`Pair::settle`]: the state of the provider, the notices of the consumer, and
+/// why it refuses slices.
 pub(crate) struct Rest {
     pub(crate) provider: ProviderStand,
     pub(crate) notices: Vec<Notice>,
+    pub(crate) refused: Vec<Error>,
 }
 
 /// The home of a command, and the peer's home if the command names it, or how the command
@@ -81,7 +82,15 @@ impl<'h> Pair<'h> {
             self.consumer.home.carry_out(&back, now)?;
             if forth.is_settled() && back.is_settled() {
                 self.consumer.home.save()?;
-                return Ok(Rest { provider, notices });
+                let refused = self.consumer.look()?.refused.into_iter();
+                let refused = refused
+                    .map(|refused| refused.error)
+                    .filter(is_about_a_slice);
+                return Ok(Rest {
+                    provider,
+                    notices,
+                    refused: refused.collect(),
+                });
             }
         }
         Err(Failure::at_odds(format!(
@@ -159,6 +168,11 @@ impl Homes<ProviderAccess> {
             peer,
         })
     }
+}
+
+fn is_about_a_slice(error: &Error) -> bool {
+    let object = error.at().object.as_ref();
+    object.is_some_and(|object| object.kind == Kind::ResourceSlice)
 }
 
 /// Whether a home has an identity of that provider that has not expired.

@@ -19,6 +19,10 @@ impl Consumer {
         changed: &Object,
         env: &Env,
     ) -> Result<Step, Error> {
+        if let Some(slice) = ResourceSlice::from_object(changed) {
+            let step = self.plan_with(view, env.now, |look, plan| look.judge_slice(slice, plan))?;
+            return Ok(step.of_record(&self.0.record_id(view.peer())));
+        }
         if !is_judged(changed) {
             return Ok(Step::default());
         }

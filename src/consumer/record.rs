@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::slice::KnownSlices;
 use crate::{
     crypto::{Fingerprint, Nonce},
     error::{Error, LocalFault},
@@ -53,8 +54,10 @@ sparse! {
     pub(super) slices: BTreeMap<String, Received>,
     /// The names of the resource slices that this side requested.
     pub(super) requested: BTreeSet<String>,
-    /// When the latest resource slice was made that the provider may have made. An earlier one
-    /// may be the provider's, too.
+    /// The resource slices that this side has accepted.
+    pub(super) known: Option<KnownSlices>,
+    /// Until when the provider could make resource slices. While it can, a time that does not
+    /// come.
     pub(super) doubted_until: Option<Timestamp>,
     /// Whether the requested slices get a VirtualNode, by the slices' names. Requests of
     /// earlier versions are not among them.

@@ -158,15 +158,15 @@ family! {
             rule: NoRule("the end of a peering is this side's own decision"),
             advice: "Authenticate again: ask the provider for a nonce, and sign it.",
         },
-        /// The resource slice is for this provider, and the provider may have made it: it is a
-        /// consumer of this cluster as well, and so has rights in its tenant namespace.
-        #[error("the provider may have made this resource slice, since it is a consumer of this \
-                 cluster as well")]
+        /// The resource slice is for this provider, and the provider may have made or changed it:
+        /// it is a consumer of this cluster as well, and so has rights in its tenant namespace.
+        #[error("the provider may have made or changed this resource slice, since it is a \
+                 consumer of this cluster as well")]
         SliceNotRequested => {
             code: "slice-not-requested",
             rule: Broken(Rule::OwnRecords),
             advice: "Delete the slice; but if an administrator of this cluster made it, request \
-                     it by the same name through this library, or let the settings for this \
+                     it by the same name (create resourceslice), or let the settings for this \
                      provider sign slices made by anyone (signSlicesMadeByAnyone).",
         },
         /// No Tenant of this peer was verified in front of Liqo.

@@ -153,6 +153,10 @@ pub trait Machine: Send + Sync {
     /// of a Renew; a consumer judges an Identity, a nonce that is to be signed, and a Secret
     /// with a kubeconfig. Other objects are let through.
     ///
+    /// A consumer also records its own slice for a provider that is a consumer of this cluster
+    /// as well, so that it is accepted as it is. Give it only slices that no user of the
+    /// provider writes.
+    ///
     /// The step writes this side's record and nothing else. The caller applies it before it
     /// lets the change through: two Tenants that come at once cannot both pin their keys.
     /// Others may still refuse the Tenant. So a first key is pinned for a minute, and for good

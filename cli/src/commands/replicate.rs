@@ -6,7 +6,7 @@ use crate::{
     arguments::{Remote, Replicate},
     consumer_side::sentence,
     context::Context,
-    failure::{Failure, Result},
+    failure::{Failure, Result, paragraph},
     home::Home,
     output::Side,
     pair::{Homes, Pair, binds, has_identity},
@@ -43,6 +43,9 @@ pub(super) fn settle(
     let rest = Pair::new(consumer, provider, &context.policy, context.clock)?.settle()?;
     for notice in rest.notices.iter().map(sentence) {
         context.printer.warning(&notice);
+    }
+    for refused in rest.refused.iter().map(paragraph) {
+        context.printer.warning(&refused);
     }
     match closed(context, consumer, provider)? {
         Some(why) => context.printer.warning(&why),

@@ -42,6 +42,34 @@ impl Handle {
         }
     }
 
+    /// Accepts a slice of this cluster for a provider that may itself write in its tenant
+    /// namespace here: the consumer's side then signs the slice, as it is here
+    /// ([`Machine::guard`](liqo_auth::Machine::guard)). Call this before the slice is stored, if
+    /// no user of the provider writes it. `before` is the stored slice that is changed, and
+    /// `slice` has the UID that it is stored with. Without a consumer, nothing happens.
+    ///
+    /// # Errors
+    /// As [`order`](Self::order).
+    pub async fn vouch(
+        &self,
+        provider: &ClusterId,
+        before: Option<&Object>,
+        slice: &Object,
+    ) -> Result<(), Error> {
+        let Some(consumer) = self.0.sides().consumer else {
+            return Ok(());
+        };
+        let (before, slice) = (before.cloned(), slice.clone());
+        // A watch may be behind, and the provider may have changed the slice meanwhile.
+        self.order(provider, move |view, env| {
+            let others = view.objects().filter(|object| object.id() != slice.id());
+            let view = View::of(view.peer(), others.chain(&before));
+            consumer.guard(&view, &slice, env)
+        })
+        .await?;
+        Ok(())
+    }
+
     async fn judge(
         &self,
         peer: &ClusterId,
@@ -50,7 +78,11 @@ impl Handle {
     ) -> Result<bool, Error> {
         let sides = self.0.sides();
         let provider = sides.provider.map(|side| call(side, changed, is_dry_run));
-        let consumer = sides.consumer.map(|side| call(side, changed, is_dry_run));
+        // Liqo signs the slices of this cluster, whoever writes them.
+        let consumer = sides
+            .consumer
+            .filter(|_| changed.id().kind != Kind::ResourceSlice);
+        let consumer = consumer.map(|side| call(side, changed, is_dry_run));
         let mut is_judged = true;
         for judge in provider.into_iter().chain(consumer) {
             let step = self.0.order(peer, judge).await?;

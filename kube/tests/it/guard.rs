@@ -8,7 +8,7 @@ use liqo_auth::{
     consumer::{Consumer, ConsumerConfig},
     crypto::{Algorithm, Entropy, KeyPair, OneKey},
     machine::{Env, MessageBody, View},
-    model::Object,
+    model::{Namespace, Object, Resource, ResourceSlice, Secret},
 };
 use liqo_auth_kube::{Cluster, Controller, Error, Handle};
 use serde_json::{Value, json};
@@ -187,4 +187,80 @@ async fn a_guard_leaves_what_is_gone_for_good_to_liqo() {
         let mut asked = requests.iter();
         assert_eq!(asked.any(|it| it.contains("foreignclusters")), !guards);
     }
+}
+
+/// The accepted slices on the record of `milan`.
+fn known(server: &FakeApiServer) -> Value {
+    let mut secrets = server.all("secrets").into_iter();
+    let record = secrets.find(|secret| name(secret) == "liqo-auth-consumer-milan");
+    let Some(record) = record.map(Object::from_value) else {
+        return Value::Null;
+    };
+    let secret = Secret::from_object(&record).unwrap();
+    let content: Value = serde_json::from_slice(secret.get("record").unwrap()).unwrap();
+    content["known"]["mypool"].clone()
+}
+
+/// `milan` is a consumer of `rome` as well, so it may write in its tenant namespace at `rome`.
+#[tokio::test(start_paused = true)]
+async fn a_slice_is_accepted_before_it_is_stored() {
+    let server = FakeApiServer::with_liqo("rome").with_late_watches(&["resourceslices"]);
+    let of_liqo = "authentication.liqo.io/v1beta1";
+    server.put(Object::from(Namespace::for_tenant(&id("milan"))).to_value());
+    server.put(json!({
+        "apiVersion": of_liqo, "kind": "Tenant",
+        "metadata": {"name": "milan", "namespace": "liqo-tenant-milan"},
+        "spec": {"clusterID": "milan"},
+    }));
+    server.put(json!({
+        "apiVersion": of_liqo, "kind": "ResourceSlice",
+        "metadata": {"name": "mypool", "namespace": "liqo-tenant-milan", "labels": {
+            "liqo.io/replication": "true", "liqo.io/remoteID": "milan",
+            "liqo.io/remote-cluster-id": "milan"}},
+        "spec": {"class": "default", "resources": {"cpu": 2}},
+    }));
+    let asking = |cpu: u32| {
+        let mut slice = server.all("resourceslices").remove(0);
+        slice["spec"]["resources"]["cpu"] = json!(cpu);
+        Object::from_value(slice)
+    };
+    let cluster = Cluster::open(server.client()).await.unwrap();
+    let builder = Controller::builder(&cluster).consumer(consumer_of(&cluster));
+    let (controller, handle) = builder.build();
+    let mut running = JoinSet::new();
+    running.spawn(controller.run(std::future::pending()));
+    handle.synchronized().await;
+    let milan = id("milan");
+    let two = asking(2);
+    // A guard stands in front of Liqo, which signs what it sees.
+    assert!(handle.guard(&milan, &two, false).await.unwrap());
+    assert_eq!(known(&server), Value::Null);
+    assert_eq!(server.all("resourceslices")[0]["spec"].get("csr"), None);
+
+    handle.vouch(&milan, None, &two).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    let accepted = known(&server);
+    assert_eq!(accepted[0]["uid"], json!(two.metadata().uid));
+    assert!(server.all("resourceslices")[0]["spec"]["csr"].is_string());
+
+    // Milan has changed it, and the watch does not show that.
+    handle
+        .vouch(&milan, Some(&asking(100)), &asking(101))
+        .await
+        .unwrap();
+    assert_eq!(known(&server), accepted);
+    handle
+        .vouch(&milan, Some(&asking(2)), &asking(3))
+        .await
+        .unwrap();
+    assert_eq!(known(&server).as_array().unwrap().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_alone_accepts_no_slice() {
+    let server = FakeApiServer::with_liqo("milan");
+    let (handle, _running) = guard_of(&server).await;
+    let slice = Object::from(ResourceSlice::default());
+    handle.vouch(&id("rome"), None, &slice).await.unwrap();
+    assert!(!names(&server, "secrets").contains(&RECORD.to_owned()));
 }

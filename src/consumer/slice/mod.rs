@@ -12,9 +12,11 @@
 
 mod name;
 mod phase;
+mod provenance;
 mod request;
 
 pub use phase::{ResourcesDecision, SlicePhase, SliceStatus};
+pub(super) use provenance::KnownSlices;
 pub use request::SliceOptions;
 
 use std::{collections::BTreeSet, sync::Arc};
@@ -29,7 +31,7 @@ use super::{
 };
 use crate::{
     crypto::SigningKey,
-    error::{Error, LocalFault, PolicyRefusal},
+    error::{Error, LocalFault},
     machine::{Awaited, Notice, replication},
     model::{
         Identity, IdentityType, Kind, Metadata, Renew, Resource, ResourceSlice,
@@ -42,6 +44,8 @@ use crate::{
 pub(crate) struct Slice<'a> {
     pub(super) status: SliceStatus,
     context: Option<HolderContext<'a>>,
+    /// The slice, if the provider did not make it.
+    accepted: Option<&'a ResourceSlice>,
 }
 
 impl Slice<'_> {
@@ -73,14 +77,15 @@ impl<'a> Look<'a> {
                     virtual_node: false,
                 },
                 context: None,
+                accepted: None,
             });
         let readable = self
             .view
             .readable::<ResourceSlice>()
             .filter(|slice| replication::is_requested_from(&slice.metadata, self.peer()))
             .map(|slice| {
-                let mut context = None;
-                let phase = self.slice_phase(control_plane, slice, &mut context);
+                let (mut context, mut accepted) = (None, None);
+                let phase = self.slice_phase(control_plane, slice, &mut context, &mut accepted);
                 Slice {
                     status: SliceStatus {
                         slice: slice.id(),
@@ -89,6 +94,7 @@ impl<'a> Look<'a> {
                         virtual_node: self.wants_virtual_node(slice),
                     },
                     context,
+                    accepted,
                 }
             });
         unreadable.chain(readable).collect()
@@ -99,6 +105,7 @@ impl<'a> Look<'a> {
         control_plane: Option<&AcceptedIdentity>,
         slice: &'a ResourceSlice,
         context: &mut Option<HolderContext<'a>>,
+        accepted: &mut Option<&'a ResourceSlice>,
     ) -> Result<SlicePhase, Error> {
         if slice.metadata.deletion_timestamp.is_some() {
             return Ok(SlicePhase::Ending);
@@ -109,7 +116,7 @@ impl<'a> Look<'a> {
         };
         let context = context.insert(HolderContext::of_slice(*self, slice)?);
         if !self.is_complete(slice, &*self.request_key(control_plane, keys, slice)) {
-            self.check_requested(slice)?;
+            *accepted = Some(self.check_provenance(slice, false)?);
             return Ok(SlicePhase::NeedsRequest);
         }
         let status = &slice.status;
@@ -122,6 +129,7 @@ impl<'a> Look<'a> {
                 message: decision.message.clone(),
             });
         }
+        *accepted = Some(self.check_provenance(slice, true)?);
         if context.endpoint.is_none() {
             context.endpoint = control_plane.map(|control| control.identity.pins.clone());
         }
@@ -160,46 +168,6 @@ impl<'a> Look<'a> {
         match &keys.predecessor {
             Some(predecessor) if self.has_request_by(slice, &**predecessor) => predecessor.clone(),
             _ => keys.current.clone(),
-        }
-    }
-
-    /// Checks that the peer did not make the slice. It may have, if it is a consumer of this
-    /// cluster as well: then it has rights in the tenant namespace.
-    fn check_requested(&self, slice: &ResourceSlice) -> Result<(), Error> {
-        let record = self.observed.record();
-        let metadata = &slice.metadata;
-        let is_requested = record.is_some_and(|record| record.requested.contains(&metadata.name));
-        if is_requested || self.settings().sign_slices_made_by_anyone {
-            return Ok(());
-        }
-        let until = record.and_then(|record| record.doubted_until);
-        // A store that gives no time of creation shows no slice to be a later one.
-        let is_later = |until| metadata.creation_timestamp.is_some_and(|made| made > until);
-        match until.is_some_and(|until| !is_later(until)) || self.is_of_a_consumer()? {
-            true => Err(Error::found_in(slice, "", PolicyRefusal::SliceNotRequested)),
-            false => Ok(()),
-        }
-    }
-
-    /// Records when the peer may last have made a slice: what was made until then is not
-    /// signed either when the peer has no rights any more.
-    fn record_doubts(&self, slices: &[Slice<'_>], plan: &mut Plan<'_>) {
-        let refusal = PolicyRefusal::SliceNotRequested.into();
-        let doubted = slices.iter().filter(|slice| {
-            matches!(&slice.status.phase, SlicePhase::Refused(error) if *error.fault() == refusal)
-        });
-        let record = self.observed.record();
-        let known = record.and_then(|record| record.doubted_until);
-        let made = doubted.map(|slice| {
-            let id = &slice.status.slice;
-            let object = self.view.find::<ResourceSlice>(&id.namespace, &id.name);
-            let object = object.ok().flatten();
-            let made = object.and_then(|it| it.metadata.creation_timestamp);
-            made.or(known).unwrap_or(self.now)
-        });
-        let latest = made.max().filter(|latest| Some(*latest) > known);
-        if latest.is_some() {
-            plan.records.change(|record| record.doubted_until = latest);
         }
     }
 
@@ -250,15 +218,19 @@ impl<'a> Look<'a> {
                 plan.refuse_at(slice.status.slice.clone(), error);
             }
         }
-        self.record_doubts(&slices, plan);
         let names = slices.iter().map(|slice| slice.status.slice.name.as_str());
         let names: BTreeSet<&str> = names.collect();
         let is_there = |name: &str| names.contains(name);
+        self.record_provenance(&slices, &is_there, plan);
         if self.observed.record.is_some() {
             plan.records.change(|record| {
                 record.slices.retain(|name, _| is_there(name));
                 record.requested.retain(|name| is_there(name));
-                record.virtual_nodes.retain(|name, _| is_there(name));
+                let known = record.known.as_ref();
+                let is_expected = |name: &str| known.is_some_and(|it| it.contains_key(name));
+                record
+                    .virtual_nodes
+                    .retain(|name, _| is_there(name) || is_expected(name));
             });
         }
         self.remove_left_behind(&is_there, plan);

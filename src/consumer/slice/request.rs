@@ -150,8 +150,12 @@ impl Look<'_> {
             return Err(Error::new(LocalFault::Conflict, Some(id), ""));
         }
         let key = control_plane.map_or_else(|| keys.current.clone(), |accepted| accepted.key);
+        let mut wanted = stored.cloned().unwrap_or_default();
+        wanted.metadata.name.clone_from(&options.name);
+        options.fill(&mut wanted, self);
         // In a step, the record is written before the slice with its request.
         plan.records.change(|record| {
+            record.expect(&wanted, self.now);
             let name = &options.name;
             record.requested.insert(name.clone());
             let wanted = options.create_virtual_node;

@@ -59,6 +59,13 @@ fn remedy(peering: &Peering, error: &Error, options: &str) -> String {
         (Role::Provider, "commitment-refused" | "certificate-refused" | "certificate-expired") => {
             format!("{advice} Then {again}")
         }
+        (Role::Provider, "slice-not-requested") => {
+            let slice = error.at().object.as_ref();
+            let slice = slice.map_or("NAME", |slice| slice.name.as_str());
+            format!(
+                "{advice} The command is {program} create resourceslice {slice} {options} --remote-cluster-id {peer}, with the resources that you want. The setting is signSlicesMadeByAnyone: true under {peer} in peers."
+            )
+        }
         _ => advice.to_owned(),
     }
 }

@@ -63,9 +63,11 @@ impl Listeners {
             listeners.push(open("the metrics", address, router, connections, None).await?);
         }
         if let Some((address, certificate)) = self.webhook {
+            let is_heard_alone = certificate.verifies_clients();
             let cluster = webhook::OnCluster {
                 client: self.client,
-                records_in: self.records_in.filter(|_| certificate.verifies_clients()),
+                records_in: self.records_in.filter(|_| is_heard_alone),
+                controllers: is_heard_alone.then(|| handle.clone()),
             };
             let router = match self.guard {
                 Some(mode) => guard::router(guard::Machines { handle, cluster }, mode),

@@ -3,6 +3,7 @@
 
 mod lift;
 pub(super) mod room;
+mod slices;
 mod surroundings;
 #[cfg(test)]
 mod tests;
@@ -24,15 +25,18 @@ use kube::core::{
     admission::{AdmissionRequest, AdmissionResponse, AdmissionReview, Operation},
 };
 use liqo_auth::{
-    admission::{Denial, resource_slice, tenant},
-    model::{Object, Resource, ResourceSlice, Tenant, names},
+    admission::{Denial, tenant},
+    model::{Object, Resource, Tenant},
 };
 use serde_json::Value;
 
-use self::room::{Room, within};
 pub(super) use self::{
     lift::is_of_a_person,
     surroundings::{OnCluster, Surroundings},
+};
+use self::{
+    room::{Room, within},
+    slices::validate_slice,
 };
 use super::connections::Connections;
 
@@ -109,39 +113,6 @@ async fn validate_tenant(
                 Some(old) => tenant::update(&old, &new, &around),
             },
         ))
-    })
-    .await
-}
-
-async fn validate_slice(
-    State(surroundings): State<Arc<dyn Surroundings>>,
-    body: Bytes,
-) -> Response {
-    answer(&body, async |request: &Request| {
-        let groups = request.user_info.groups.iter().flatten();
-        let groups: Vec<&str> = groups.map(String::as_str).collect();
-        let (new, old) = match changed::<ResourceSlice>(request)? {
-            Change::Free => return Ok(AdmissionResponse::from(request)),
-            Change::Unreadable(reason) => return Ok(unreadable(request, "new", &reason)),
-            Change::Created(new) => {
-                let others = surroundings.slices_named(&new.metadata.name).await?;
-                let others: Vec<&ResourceSlice> = others.iter().collect();
-                return Ok(verdict(request, resource_slice::create(&new, &others)));
-            }
-            Change::Updated { old: Ok(old), new } => (new, old),
-            Change::Updated {
-                old: Err(reason),
-                new,
-            } => {
-                // The rules compare the two objects only if a control plane changes them.
-                if groups.contains(&names::CONTROL_PLANE_ORGANIZATION) {
-                    return Ok(unreadable(request, "stored", &reason));
-                }
-                (new.clone(), new)
-            }
-        };
-        let judged = resource_slice::update(&old, &new, &groups);
-        Ok(verdict(request, judged))
     })
     .await
 }

@@ -6,5 +6,6 @@ mod beside_liqo;
 mod files;
 mod leaks;
 mod manifests;
+mod origins;
 mod refusals;
 mod trials;

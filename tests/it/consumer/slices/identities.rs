@@ -219,6 +219,7 @@ fn bad_credentials_of_a_provider_are_refused_field_by_field() {
         // If no Identity is held, none is made.
         let mut home = Home::authenticated(YEAR);
         home.request_slice();
+        home.settle();
         let mut given = home.issue_slice(YEAR);
         tamper(&mut given, &home);
         home.answer_slice(Accepted, Some(given.clone()));

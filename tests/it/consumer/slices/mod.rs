@@ -3,6 +3,8 @@
 #[cfg(feature = "ecdsa")]
 mod ecdsa;
 mod identities;
+mod judgements;
+mod provenance;
 mod requests;
 
 use liqo_auth::model::Kind;

@@ -12,7 +12,7 @@ use liqo_auth::model::{
     ClusterId, Kind, Namespace, NamespaceName, Object, Resource, ResourceSlice, Secret, Tenant,
     names,
 };
-use liqo_auth_kube::resource;
+use liqo_auth_kube::{Handle, resource};
 
 /// Finds the objects that a verdict depends on.
 pub(crate) trait Surroundings: Send + Sync + 'static {
@@ -28,6 +28,17 @@ pub(crate) trait Surroundings: Send + Sync + 'static {
     fn record<'s>(&'s self, _: &'s ClusterId) -> Found<'s, Option<Secret>> {
         async { Ok(None) }.boxed()
     }
+
+    /// Has the consumer's side accept a slice as no slice of the provider: nothing unless the
+    /// API server alone is heard.
+    fn vouch<'s>(
+        &'s self,
+        _provider: &'s ClusterId,
+        _before: Option<&'s Object>,
+        _slice: &'s Object,
+    ) -> Found<'s, ()> {
+        async { Ok(()) }.boxed()
+    }
 }
 
 pub(crate) type Found<'s, T> = BoxFuture<'s, anyhow::Result<T>>;
@@ -39,6 +50,8 @@ pub(crate) struct OnCluster {
     pub(crate) client: Client,
     /// Where the provider's records are, if reviews come from the API server alone.
     pub(crate) records_in: Option<String>,
+    /// The running controllers, under the same condition.
+    pub(crate) controllers: Option<Handle>,
 }
 
 impl Surroundings for OnCluster {
@@ -81,6 +94,22 @@ impl Surroundings for OnCluster {
             let name = format!("{}{peer}", names::PROVIDER_RECORD_PREFIX);
             let found = api.get_opt(&name).await.context("the record of the peer")?;
             found.map(read).transpose()
+        }
+        .boxed()
+    }
+
+    fn vouch<'s>(
+        &'s self,
+        provider: &'s ClusterId,
+        before: Option<&'s Object>,
+        slice: &'s Object,
+    ) -> Found<'s, ()> {
+        async move {
+            let Some(controllers) = &self.controllers else {
+                return Ok(());
+            };
+            let vouched = controllers.vouch(provider, before, slice).await;
+            vouched.context("the record of the slice")
         }
         .boxed()
     }
@@ -171,6 +200,7 @@ mod tests {
         let cluster = OnCluster {
             client: Client::new(service, "default"),
             records_in: None,
+            controllers: None,
         };
         for name in ["", "..", "a/../../secrets", "a%2fb", "a?b", "a,b=c", "A"] {
             assert!(cluster.namespace(name).await.is_err(), "{name}");
@@ -220,6 +250,7 @@ mod tests {
         let cluster = OnCluster {
             client: Client::new(service, "default"),
             records_in: Some("liqo".to_owned()),
+            controllers: None,
         };
         let namespace = cluster.namespace("liqo-tenant-rome").await.unwrap();
         assert_eq!(namespace.unwrap().metadata.name, "liqo-tenant-rome");

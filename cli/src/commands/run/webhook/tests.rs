@@ -3,9 +3,10 @@
 mod clients;
 mod lifts;
 mod running;
+mod slices;
 
 use futures::FutureExt;
-use liqo_auth::model::{ClusterId, Namespace, Resource, ResourceSlice, Secret, Tenant};
+use liqo_auth::model::{ClusterId, Namespace, Object, Resource, ResourceSlice, Secret, Tenant};
 use serde_json::{Value, json};
 
 use self::running::{Running, certificate};
@@ -50,6 +51,15 @@ impl Surroundings for Away {
     }
 
     fn record<'s>(&'s self, _: &'s ClusterId) -> Found<'s, Option<Secret>> {
+        no_answer()
+    }
+
+    fn vouch<'s>(
+        &'s self,
+        _: &'s ClusterId,
+        _: Option<&'s Object>,
+        _: &'s Object,
+    ) -> Found<'s, ()> {
         no_answer()
     }
 }
@@ -101,18 +111,35 @@ fn tenant(cluster_id: &str) -> Value {
     })
 }
 
+/// A replica of a slice of `rome`.
 fn slice(annotations: &Value) -> Value {
     json!({
         "apiVersion": "authentication.liqo.io/v1beta1",
         "kind": "ResourceSlice",
         "metadata": {"name": "pool", "namespace": "liqo-tenant-rome", "annotations": annotations,
-            "labels": {"liqo.io/replication": "true"}},
+            "labels": {"liqo.io/replicated": "true"}},
         "spec": {"consumerClusterID": "rome", "class": "default"},
     })
 }
 
+/// A slice that this cluster requests from `rome`.
+fn original() -> Value {
+    let mut original = slice(&json!({}));
+    original["metadata"]["uid"] = json!("one");
+    original["metadata"]["labels"] =
+        json!({"liqo.io/replication": "true", "liqo.io/remoteID": "rome"});
+    original["spec"] = json!({"class": "default", "resources": {"cpu": 2}});
+    original
+}
+
+/// The same request by a person.
+fn by_a_person(mut request: Value) -> Value {
+    request["userInfo"] = json!({"username": "admin", "groups": ["system:masters"]});
+    request
+}
+
 fn object<K: Resource + Clone>(value: &Value) -> K {
-    let object = liqo_auth::model::Object::from_value(value.clone());
+    let object = Object::from_value(value.clone());
     K::from_object(&object).unwrap().clone()
 }
 
@@ -170,19 +197,19 @@ async fn a_tenant_gets_its_defaults_and_keeps_the_rest() {
 
 #[tokio::test]
 async fn a_peer_does_not_lift_the_cordon_of_its_slice() {
-    let slices = vec![object(&slice(&json!({})))];
+    let slices = vec![object(&original())];
     let fake = Fake {
         slices,
         ..Fake::default()
     };
-    let running = Running::start("webhook-slices", fake).await;
+    let running = Running::start("webhook-cordons", fake).await;
     let validate = "/validate/resourceslices";
     let cordoned = slice(&json!({"liqo.io/cordon": "true"}));
     let review = request("UPDATE", &slice(&json!({})), &cordoned);
     assert_eq!(running.review(validate, review).await["allowed"], false);
     let review = request("UPDATE", &cordoned, &cordoned);
     assert_eq!(running.review(validate, review).await["allowed"], true);
-    let review = request("CREATE", &slice(&json!({})), &Value::Null);
+    let review = by_a_person(request("CREATE", &original(), &Value::Null));
     assert_eq!(
         running.review(validate, review).await["allowed"],
         false,
@@ -242,9 +269,9 @@ async fn without_an_answer_of_the_cluster_there_is_no_verdict() {
     let webhook = Running::start("webhook-away", Away).await;
     for (path, new) in [
         ("/validate/tenants", tenant("rome")),
-        ("/validate/resourceslices", slice(&json!({}))),
+        ("/validate/resourceslices", original()),
     ] {
-        let review = reviewed(&request("CREATE", &new, &Value::Null));
+        let review = reviewed(&by_a_person(request("CREATE", &new, &Value::Null)));
         let (status, text) = webhook.post(path, review).await;
         assert_eq!(
             (status, text.as_str()),

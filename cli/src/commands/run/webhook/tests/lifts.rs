@@ -154,6 +154,7 @@ async fn without_the_api_servers_certificate_nobody_gets_a_token() {
     let cluster = super::super::OnCluster {
         client,
         records_in: None,
+        controllers: None,
     };
     let record = cluster.record(&"rome".parse().unwrap()).await;
     assert!(record.unwrap().is_none());
