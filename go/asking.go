@@ -3,6 +3,7 @@ package liqoauth
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/tetratelabs/wazero/api"
@@ -61,6 +62,20 @@ func (a *asking) goOn() {
 		panic(a.panicked)
 	}
 }
+
+// ErrBackendWaits is returned by a call of a session that a backend of a session makes, if the
+// call would have to wait: the call that it waits for may itself wait for this backend.
+var ErrBackendWaits = errors.New("liqoauth: a backend has called a session that is busy, or for which no place is free")
+
+// backendKey is the key of what tells a backend's context.
+type backendKey struct{}
+
+// forBackends is the context that the backends of a session get.
+func forBackends(ctx context.Context) context.Context {
+	return context.WithValue(ctx, backendKey{}, true)
+}
+
+func isBackends(ctx context.Context) bool { return ctx.Value(backendKey{}) != nil }
 
 // askingKey is the key of a request's asking in its context.
 type askingKey struct{}

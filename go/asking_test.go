@@ -289,3 +289,40 @@ func TestTheHostAsksAndAnswersWithinTheModulesMemory(t *testing.T) {
 		t.Error("a question is left open")
 	}
 }
+
+// A backend may call a session. It does not wait for one, since that one may wait for it.
+func TestABackendDoesNotWaitForASession(t *testing.T) {
+	for name, test := range map[string]struct {
+		sessions int
+		isOwn    bool
+		refused  error
+	}{
+		"its own session":                  {2, true, ErrBackendWaits},
+		"another session without a place":  {1, false, ErrBackendWaits},
+		"another session that has a place": {2, false, nil},
+	} {
+		var called *Session
+		asked := 0
+		library := newLibrary(t, Options{Sessions: test.sessions})
+		pair, tenant := withBackendsIn(t, library, func(ctx context.Context, _ NameRequest) (bool, error) {
+			asked++
+			if _, err := called.Look(ctx); !errors.Is(err, test.refused) || (err == nil) != (test.refused == nil) {
+				t.Errorf("%s: %v", name, err)
+			}
+			return false, nil
+		})
+		session, other := pair.sessions()
+		called = other
+		if test.isOwn {
+			called = session
+		}
+		soon, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		next, err := session.Receive(soon, tenant)
+		cancel()
+		if err != nil || len(next.Effects) == 0 || asked == 0 {
+			t.Errorf("%s: %v, %d questions", name, err, asked)
+		}
+		session.Close()
+		other.Close()
+	}
+}

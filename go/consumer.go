@@ -62,8 +62,8 @@ type Consumer struct{ machine }
 // Consumer returns a consumer with this key. Do not change the maps of the config
 // afterwards.
 func (l *Library) Consumer(config ConsumerConfig, key Key, now func() time.Time) *Consumer {
-	side, keys := map[string]any{"config": config}, map[string]any{"key": key}
-	return &Consumer{newMachine(l, "consumer", side, keys, key.answer, now)}
+	side := map[string]any{"config": config, "key": key}
+	return &Consumer{newMachine(l, "consumer", side, nil, key.answer, now)}
 }
 
 // RequestSlice asks the provider for resources.

@@ -45,11 +45,29 @@ func (f *facts) hold(test hostTest, bytes []byte) bool {
 // not have it verified. The library trusts its own keys in this process alike: a verification
 // takes twice as long as the signature. A key whose halves do not fit together is not trusted.
 func (f *facts) signed(key ed25519.PrivateKey, message, signature []byte) {
-	if f == nil || !ed25519.NewKeyFromSeed(key.Seed()).Equal(key) {
+	if f == nil || !f.isWhole(key) {
 		return
 	}
 	public := key[ed25519.PrivateKeySize-ed25519.PublicKeySize:]
 	f.add(nameOf(verification, slices.Concat(public, signature, message)))
+}
+
+// isWhole reports whether the halves of a private key fit together. That they do is a fact, too.
+func (f *facts) isWhole(key ed25519.PrivateKey) bool {
+	const test = "ed25519_halves"
+	text := append([]byte(test), key...)
+	defer clear(text)
+	name := fact(sha256.Sum256(text))
+	if f.has(name) {
+		return true
+	}
+	whole := ed25519.NewKeyFromSeed(text[len(test) : len(test)+ed25519.SeedSize])
+	defer clear(whole)
+	if !whole.Equal(key) {
+		return false
+	}
+	f.add(name)
+	return true
 }
 
 // nameOf names a fact. No test's name begins with another one's.

@@ -12,7 +12,8 @@ import (
 
 // The module asks Go for the arithmetic of Ed25519. Each of these tests depends on its
 // bytes alone. An address outside of the memory is answered as a key or a signature that
-// is wrong. The module also asks for what backends answer, which asking.go has.
+// is wrong. The module also asks for what backends answer, which asking.go has, and has Go
+// wipe large parts of its memory.
 
 // provideHost makes the functions that the module imports.
 func (l *Library) provideHost(ctx context.Context) error {
@@ -28,8 +29,17 @@ func (l *Library) provideHost(ctx context.Context) error {
 		WithGoModuleFunction(api.GoModuleFunc(backendAsk), place, number).Export("backend_ask")
 	builder = builder.NewFunctionBuilder().
 		WithGoModuleFunction(api.GoModuleFunc(backendAnswer), place, nil).Export("backend_answer")
+	builder = builder.NewFunctionBuilder().
+		WithGoModuleFunction(api.GoModuleFunc(memoryWipe), place, nil).Export("memory_wipe")
 	_, err := builder.Instantiate(ctx)
 	return err
+}
+
+// memoryWipe takes an address and a length, and writes zeros there.
+func memoryWipe(_ context.Context, module api.Module, stack []uint64) {
+	if bytes, ok := module.Memory().Read(api.DecodeU32(stack[0]), api.DecodeU32(stack[1])); ok {
+		clear(bytes)
+	}
 }
 
 // hostTest is a test of bytes in the module's memory.

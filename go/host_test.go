@@ -174,3 +174,28 @@ func TestTheHostReadsOnlyTheModulesMemory(t *testing.T) {
 		}
 	}
 }
+
+func TestTheHostWipesWhatItIsTold(t *testing.T) {
+	in, err := newLibrary(t, Options{}).take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := in.module.Memory()
+	place, err := in.put(t.Context(), bytes.Repeat([]byte{7}, 64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	memoryWipe(t.Context(), in.module, []uint64{place + 8, 48})
+	found, _ := memory.Read(uint32(place), 64)
+	want := slices.Concat(bytes.Repeat([]byte{7}, 8), make([]byte, 48), bytes.Repeat([]byte{7}, 8))
+	if !bytes.Equal(found, want) {
+		t.Errorf("%v", found)
+	}
+	// Outside of the memory, it wipes nothing.
+	end := uint64(memory.Size())
+	memory.WriteByte(uint32(end-1), 7)
+	memoryWipe(t.Context(), in.module, []uint64{end - 1, 2})
+	if last, _ := memory.ReadByte(uint32(end - 1)); last != 7 {
+		t.Error("the end of the memory is wiped")
+	}
+}

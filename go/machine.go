@@ -29,42 +29,45 @@ type machine struct {
 type form struct {
 	// opening is a request of such a call, up to the end of the configuration.
 	opening []byte
-	// side is the configuration without keys, for a session.
+	// side is the configuration without secrets, for a session.
 	side []byte
-	// keys are the fields of a session's request with the keys, and a comma at the end.
-	keys []byte
+	// secrets are the fields of a session's request with the secrets, each with a comma after it.
+	secrets []byte
 }
 
 // newMachine makes a machine of one side, which is the name of its calls in the module. The
-// arguments are its configuration and its keys. Without a clock, it has that of the system.
-func newMachine(library *Library, name string, side, keys map[string]any, answer answerer, now func() time.Time) machine {
+// arguments are its configuration and its secrets. Without a clock, it has that of the system.
+func newMachine(library *Library, name string, side, secrets map[string]any, answer answerer, now func() time.Time) machine {
 	if now == nil {
 		now = time.Now
 	}
 	return machine{
 		library: library,
-		form:    sync.OnceValues(func() (*form, error) { return formOf(name, side, keys) }),
+		form:    sync.OnceValues(func() (*form, error) { return formOf(name, side, secrets) }),
 		answer:  answer,
 		now:     now,
 		facts:   new(facts),
 	}
 }
 
-func formOf(name string, side, keys map[string]any) (*form, error) {
+func formOf(name string, side, secrets map[string]any) (*form, error) {
 	configuration, err := json.Marshal(side)
 	if err != nil {
 		return nil, fmt.Errorf("liqoauth: %w", err)
 	}
-	given, err := json.Marshal(keys)
-	if err != nil {
-		return nil, fmt.Errorf("liqoauth: %w", err)
+	var fields []byte
+	for secret, value := range secrets {
+		given, err := json.Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("liqoauth: %w", err)
+		}
+		fields = fmt.Appendf(fields, `"%s":%s,`, secret, given)
 	}
 	named := fmt.Appendf(nil, `{"%s":`, name)
-	fields := append(given[1:len(given)-1:len(given)-1], ',')
 	return &form{
 		opening: slices.Concat(named, []byte("{"), fields, configuration[1:len(configuration)-1]),
 		side:    slices.Concat(named, configuration, []byte("}")),
-		keys:    fields,
+		secrets: fields,
 	}, nil
 }
 

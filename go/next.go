@@ -2,6 +2,7 @@ package liqoauth
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -28,6 +29,8 @@ type Next struct {
 // of the step's messages.
 func (n *Next) IsAtRest() bool { return n.isAtRest }
 
+var errBodies = errors.New("liqoauth: answer of the module: the lengths of the bodies are wrong")
+
 // nextForm is an answer of the module's session.
 type nextForm struct {
 	Next              string            `json:"next"`
@@ -39,13 +42,20 @@ type nextForm struct {
 	AgainMilliseconds int64             `json:"againMilliseconds"`
 }
 
-// effectForm is an effect whose object or patch is in its request.
+// effectForm is an effect whose object or patch is the body of its request.
 type effectForm struct {
 	Effect
-	Request APIRequest `json:"request"`
+	Request struct {
+		Method      string `json:"method"`
+		Path        string `json:"path"`
+		ContentType string `json:"contentType"`
+		// Body is the length of the body.
+		Body int `json:"body"`
+	} `json:"request"`
 }
 
-func (f *nextForm) read() (*Next, error) {
+// read returns what the form says. The bodies of the requests follow each other.
+func (f *nextForm) read(bodies []byte) (*Next, error) {
 	next := &Next{
 		Step:     f.Step,
 		After:    time.Duration(f.AfterMilliseconds) * time.Millisecond,
@@ -60,15 +70,25 @@ func (f *nextForm) read() (*Next, error) {
 	}
 	next.Effects = make([]Effect, len(f.Effects))
 	for i, found := range f.Effects {
+		length := found.Request.Body
+		if length < 0 || length > len(bodies) {
+			return nil, errBodies
+		}
+		// An append to a body does not reach the next one.
+		body := json.RawMessage(bodies[:length:length])
+		bodies = bodies[length:]
 		effect := found.Effect
-		effect.Request = found.Request
+		effect.Request = APIRequest{found.Request.Method, found.Request.Path, found.Request.ContentType, body}
 		switch effect.Type {
 		case "create", "replace":
-			effect.Object = found.Request.Body
+			effect.Object = body
 		case "patch":
-			effect.Patch = found.Request.Body
+			effect.Patch = body
 		}
 		next.Effects[i] = effect
+	}
+	if len(bodies) > 0 {
+		return nil, errBodies
 	}
 	return next, nil
 }

@@ -216,11 +216,11 @@ func (l *Library) Provider(config ProviderConfig, recordKey [32]byte, backends B
 		}
 	}
 	side := map[string]any{"config": config, "backends": names}
-	keys := map[string]any{"recordKey": recordKey[:]}
 	if backends.Key != nil {
-		keys["key"] = backends.Key
+		side["key"] = backends.Key
 	}
-	return &Provider{newMachine(l, "provider", side, keys, backends.answer, backends.Now)}
+	secrets := map[string]any{"recordKey": recordKey[:]}
+	return &Provider{newMachine(l, "provider", side, secrets, backends.answer, backends.Now)}
 }
 
 func (b Backends) answer(ctx context.Context, kind string, question json.RawMessage) (any, error) {

@@ -206,7 +206,8 @@ func (s *Session) Look(ctx context.Context) (*Status, error) {
 			return err
 		}
 		defer clear(present)
-		return s.send(ctx, `"call":"look"`, present, nil, &found)
+		_, err = s.send(ctx, `"call":"look"`, present, nil, &found)
+		return err
 	})
 	return &found.Status, err
 }
@@ -268,17 +269,17 @@ func (s *Session) converse(ctx context.Context, call string) (*Next, error) {
 		return nil, err
 	}
 	defer clear(present)
-	asking := &asking{ctx: s.machine.facts.within(ctx), answer: s.machine.answer}
+	asking := &asking{ctx: forBackends(s.machine.facts.within(ctx)), answer: s.machine.answer}
 	var answers []answered
 	for range rounds {
 		var found nextForm
-		err := s.send(asking.within(ctx), call, present, answers, &found)
+		bodies, err := s.send(asking.within(ctx), call, present, answers, &found)
 		asking.goOn()
 		if err != nil {
 			return nil, err
 		}
 		if found.Next != "answer" {
-			return found.read()
+			return found.read(bodies)
 		}
 		further, err := answerAll(asking.ctx, found.Questions, s.machine.answer)
 		if err != nil {
@@ -315,10 +316,8 @@ func isRefused(err error) bool {
 
 // hold takes an instance for a call, and tells the module what has changed.
 func (s *Session) hold(ctx context.Context, call func(isNew bool) error) error {
-	select {
-	case s.turn <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := s.takeTurn(ctx); err != nil {
+		return err
 	}
 	defer func() { <-s.turn }()
 	library := s.machine.library
@@ -338,6 +337,23 @@ func (s *Session) hold(ctx context.Context, call func(isNew bool) error) error {
 	}
 	isDone = true
 	return err
+}
+
+func (s *Session) takeTurn(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	if isBackends(ctx) {
+		return ErrBackendWaits
+	}
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (s *Session) listAndTell(ctx context.Context) error {

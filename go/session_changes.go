@@ -2,7 +2,6 @@ package liqoauth
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -32,13 +31,9 @@ const (
 )
 
 func (c *changes) observe(id ObjectReference, version string, object runtime.Object) error {
-	named, err := named(object)
+	form, err := formOfObject(object)
 	if err != nil {
 		return err
-	}
-	form, err := json.Marshal(named)
-	if err != nil {
-		return fmt.Errorf("liqoauth: %w", err)
 	}
 	c.put(id, seenObject{version, form})
 	return nil
@@ -140,7 +135,8 @@ func (s *Session) tellLarge(ctx context.Context) error {
 	if s.leaving.size < mostAtOnce {
 		return nil
 	}
-	return s.send(ctx, "", nil, nil, nil)
+	_, err := s.send(ctx, "", nil, nil, nil)
+	return err
 }
 
 // isTold notes that the module has what the last request told.

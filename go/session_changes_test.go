@@ -135,11 +135,44 @@ func TestEachInvitationOfASessionHasANonceOfItsOwn(t *testing.T) {
 
 func TestEachMessageOfAnAnswerHasADigest(t *testing.T) {
 	form := nextForm{Next: "rest", Step: Step{Outbox: []Message{NonceMessage("a", "b", "c")}}}
-	if next, err := form.read(); err == nil {
+	if next, err := form.read(nil); err == nil {
 		t.Errorf("%+v", next)
 	}
 	form.Digests = []string{"d"}
-	if next, err := form.read(); err != nil || next.Outbox[0].digest != "d" || !next.IsAtRest() {
+	if next, err := form.read(nil); err != nil || next.Outbox[0].digest != "d" || !next.IsAtRest() {
+		t.Errorf("%v %+v", err, next)
+	}
+}
+
+func TestEachEffectOfAnAnswerHasABody(t *testing.T) {
+	form := nextForm{Next: "apply", Effects: make([]effectForm, 3)}
+	for i, effect := range []struct {
+		kind string
+		body int
+	}{{"create", 4}, {"delete", 2}, {"patch", 5}} {
+		form.Effects[i].Type = effect.kind
+		form.Effects[i].Request.Body = effect.body
+	}
+	next, err := form.read([]byte("1234{}12345"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []Effect{{Object: []byte("1234")}, {}, {Patch: []byte("12345")}} {
+		found := next.Effects[i]
+		if string(found.Object) != string(want.Object) || string(found.Patch) != string(want.Patch) {
+			t.Errorf("%d: %+v", i, found)
+		}
+	}
+	if body := next.Effects[1].Request.Body; string(body) != "{}" || cap(body) != 2 {
+		t.Errorf("%s", body)
+	}
+	for _, bodies := range []string{"", "1234{}1234", "1234{}12345 "} {
+		if next, err := form.read([]byte(bodies)); !errors.Is(err, errBodies) {
+			t.Errorf("%q: %v %+v", bodies, err, next)
+		}
+	}
+	form.Effects[1].Request.Body = -2
+	if next, err := form.read([]byte("1234{}12345")); !errors.Is(err, errBodies) {
 		t.Errorf("%v %+v", err, next)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,8 +13,8 @@ import (
 	"time"
 )
 
-// present returns the fields of a request that are the same in each round of a call: the keys,
-// the time and the randomness.
+// present returns the fields of a request that are the same in each round of a call: the record
+// key, the time and the randomness.
 func (s *Session) present() ([]byte, error) {
 	form, err := s.machine.form()
 	if err != nil {
@@ -27,94 +28,98 @@ func (s *Session) present() ([]byte, error) {
 	if interval == 0 {
 		interval = pendingInterval
 	}
-	fields, err := json.Marshal(struct {
-		Now              string   `json:"now"`
-		Entropy          []byte   `json:"entropy"`
-		VouchedNonces    []string `json:"vouchedNonces,omitempty"`
-		PollMilliseconds int64    `json:"pollMilliseconds"`
-	}{s.machine.now().UTC().Format(time.RFC3339), entropy, s.VouchedNonces, interval.Milliseconds()})
-	if err != nil {
-		return nil, fmt.Errorf("liqoauth: %w", err)
+	vouched := []byte("[]")
+	if len(s.VouchedNonces) > 0 {
+		if vouched, err = json.Marshal(s.VouchedNonces); err != nil {
+			return nil, fmt.Errorf("liqoauth: %w", err)
+		}
 	}
-	defer clear(fields)
-	return slices.Concat([]byte(`{`), form.keys, fields[1:len(fields)-1]), nil
+	// The capacity suffices, so that no copy of a secret stays behind.
+	fields := make([]byte, 0, len(form.secrets)+len(vouched)+256)
+	fields = append(fields, '{')
+	fields = append(fields, form.secrets...)
+	fields = append(fields, `"now":"`...)
+	fields = s.machine.now().UTC().AppendFormat(fields, time.RFC3339)
+	fields = append(fields, `","entropy":"`...)
+	fields = base64.StdEncoding.AppendEncode(fields, entropy)
+	fields = append(fields, `","vouchedNonces":`...)
+	fields = append(fields, vouched...)
+	fields = append(fields, `,"pollMilliseconds":`...)
+	return strconv.AppendInt(fields, interval.Milliseconds(), 10), nil
 }
 
-// send sends a request with what is to be told. Without a call, it has nothing else. If the
-// module does not take the request, the session is given up: it may differ from what its
-// caller knows.
-func (s *Session) send(ctx context.Context, call string, present []byte, answers []answered, value any) error {
+// send sends a request with what is to be told. Without a call, it has nothing else. It reads
+// the value of the answer, and returns the bytes that follow the answer. If the module does not
+// take the request, the session is given up: it may differ from what its caller knows.
+func (s *Session) send(ctx context.Context, call string, present []byte, answers []answered, value any) (following []byte, err error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	request, err := s.request(call, present, answers)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer clear(request)
 	library := s.machine.library
 	answer, err := library.converse(s.machine.facts.within(ctx), s, request)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	// The answer itself has no newline.
+	answer, following, _ = bytes.Cut(answer, []byte("\n"))
 	err = readAnswer(answer, value)
 	if err == nil || isRefused(err) {
 		s.isTold()
 	} else {
 		library.giveUp(ctx, s)
 	}
-	return err
+	return following, err
 }
 
+// request returns a request with what is to be told, and the objects after it. It is made at
+// once, so that no copy of a secret stays behind.
 func (s *Session) request(call string, present []byte, answers []answered) ([]byte, error) {
-	var request bytes.Buffer
-	size := s.leaving.size + len(call) + len(present) + 1024
-	request.Grow(size)
-	request.WriteString(`{"session":{"seen":[`)
-	separator := ""
+	var lengths []byte
+	var objects [][]byte
 	for _, object := range s.leaving.seen {
-		request.WriteString(separator)
-		request.Write(object.form)
-		separator = ","
+		lengths = append(strconv.AppendInt(lengths, int64(len(object.form)), 10), ',')
+		objects = append(objects, object.form)
 	}
-	request.WriteString(`]`)
+	parts := [][]byte{[]byte(`{"session":{"seen":[`), bytes.TrimSuffix(lengths, []byte(",")), []byte(`]`)}
+	add := func(field string, value []byte) { parts = append(parts, []byte(`,"`+field+`":`), value) }
 	if len(s.leaving.gone) > 0 {
 		gone, err := json.Marshal(slices.Collect(maps.Keys(s.leaving.gone)))
 		if err != nil {
 			return nil, fmt.Errorf("liqoauth: %w", err)
 		}
-		request.WriteString(`,"gone":`)
-		request.Write(gone)
+		add("gone", gone)
 	}
 	if s.told == nil {
 		form, err := s.machine.form()
 		if err != nil {
 			return nil, err
 		}
-		request.WriteString(`,"open":{"peer":` + strconv.Quote(string(s.peer)) + `,"side":`)
-		request.Write(form.side)
-		request.WriteString(`}`)
+		add("open", fmt.Appendf(nil, `{"peer":%s,"side":%s}`, strconv.Quote(string(s.peer)), form.side))
 	}
 	if call != "" {
 		came, err := json.Marshal(s.takeOutcomes())
 		if err != nil {
 			return nil, fmt.Errorf("liqoauth: %w", err)
 		}
-		given, err := json.Marshal(append([]answered{}, answers...))
-		if err != nil {
-			return nil, fmt.Errorf("liqoauth: %w", err)
+		add("outcomes", came)
+		parts = append(parts, []byte(","+call))
+		given := []byte("[]")
+		if len(answers) > 0 {
+			if given, err = json.Marshal(answers); err != nil {
+				return nil, fmt.Errorf("liqoauth: %w", err)
+			}
+			defer clear(given)
 		}
-		defer clear(given)
-		request.WriteString(`,"outcomes":`)
-		request.Write(came)
-		request.WriteString(`,` + call + `,"with":`)
-		request.Write(present)
-		request.WriteString(`,"answers":`)
-		request.Write(given)
-		request.WriteString(`}`)
+		add("with", present)
+		parts = append(parts, []byte(`,"answers":`), given, []byte(`}`))
 	}
-	request.WriteString(`}}`)
-	return request.Bytes(), nil
+	parts = append(parts, []byte("}}\n"))
+	return slices.Concat(append(parts, objects...)...), nil
 }
 
 // takeOutcomes returns what became of the last answer, once.

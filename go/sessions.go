@@ -30,7 +30,7 @@ func newSessions(most int) *sessions {
 
 // occupy gives a session an instance for a call. It reports whether the instance is new. The
 // session that was not used for the longest time may lose its own. While all sessions are
-// busy, it waits.
+// busy, it waits, unless a backend of one of them calls.
 func (l *Library) occupy(ctx context.Context, session *Session) (isNew bool, err error) {
 	if l.running.hasEnded() {
 		return false, ErrClosed
@@ -45,6 +45,9 @@ func (l *Library) occupy(ctx context.Context, session *Session) (isNew bool, err
 		}
 		if freed == nil {
 			break
+		}
+		if isBackends(ctx) {
+			return false, ErrBackendWaits
 		}
 		select {
 		case <-freed:

@@ -1,5 +1,7 @@
 //! The content of one certificate (RFC 5280).
 
+mod known;
+
 use x509_parser::{
     extensions::ParsedExtension,
     prelude::{FromDer, X509Certificate, X509Version},
@@ -96,6 +98,10 @@ impl Certificate {
     /// follow it, if its structure is not that of RFC 5280, if an extension is
     /// unreadable, or if a name is malformed.
     pub(super) fn read(der: Vec<u8>) -> Option<Self> {
+        known::certificate(der, Self::read_anew)
+    }
+
+    fn read_anew(der: Vec<u8>) -> Option<Self> {
         if !is_framed(&der) {
             return None;
         }

@@ -23,12 +23,15 @@ use crate::model::ValueError;
 /// assert!(RecordKey::new([0; 32]).is_err());
 /// # Ok::<(), liqo_auth::model::ValueError>(())
 /// ```
-#[derive(Clone, Zeroize, ZeroizeOnDrop, derive_more::Debug)]
+#[derive(Clone, Zeroize, derive_more::Debug)]
 #[debug("RecordKey(…)")]
 pub struct RecordKey {
     current: MacKey,
     predecessors: Vec<MacKey>,
 }
+
+// Each of its keys wipes itself.
+impl ZeroizeOnDrop for RecordKey {}
 
 /// The bytes of a key, and HMAC-SHA-256 after it has read them. Each MAC begins with
 /// a copy of this state.

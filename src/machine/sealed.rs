@@ -6,12 +6,11 @@
 use std::io;
 
 use serde::Serialize;
-use zeroize::Zeroizing;
 
 use crate::{
     crypto::{RecordKey, SealMaker},
     error::{Error, LocalFault},
-    model::{ClusterId, Secret, names},
+    model::{ClusterId, Secret, Wiped, names},
 };
 
 /// The key and the context of a record's seal.
@@ -85,24 +84,30 @@ pub(crate) fn labels(peer: &ClusterId) -> [(&'static str, &str); 2] {
 
 /// The text of a record that may hold a secret, in a buffer of its exact size.
 pub(crate) fn to_text(record: &impl Serialize) -> serde_json::Result<Vec<u8>> {
-    let mut text = WipedBuffer(Zeroizing::new(Vec::with_capacity(2048)));
+    let mut text = WipedBuffer(Wiped::new(Vec::with_capacity(2048)));
     serde_json::to_writer(&mut text, record)?;
     Ok(text.0.to_vec())
 }
 
 /// A buffer that grows without leaving copies of its content in memory.
-struct WipedBuffer(Zeroizing<Vec<u8>>);
+struct WipedBuffer(Wiped<Vec<u8>>);
 
 impl io::Write for WipedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    /// JSON is written in many small pieces. The method of the trait has a loop for each.
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         let length = self.0.len().saturating_add(bytes.len());
         if length > self.0.capacity() {
             let mut larger = Vec::with_capacity(length.max(2 * self.0.capacity()));
             larger.extend_from_slice(&self.0);
-            self.0 = Zeroizing::new(larger);
+            self.0 = Wiped::new(larger);
         }
         self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
+        Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -135,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_buffer_moves_only_by_a_copy_of_its_own() {
-        let mut buffer = WipedBuffer(Zeroizing::new(Vec::with_capacity(8)));
+        let mut buffer = WipedBuffer(Wiped::new(Vec::with_capacity(8)));
         for length in [3, 5, 1, 100, 7] {
             let before = (
                 buffer.0.as_ptr(),

@@ -69,3 +69,4 @@ pub use values::timestamp::Timestamp;
 pub use values::token_protocol_version::ProtocolVersion;
 pub use values::url::{ApiServerUrl, ProxyUrl, UrlError};
 pub use values::value_error::ValueError;
+pub(crate) use values::wiped::Wiped;

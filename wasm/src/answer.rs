@@ -1,7 +1,7 @@
 //! From a request to its answer.
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Deserializer, json};
 
 use crate::{failure::Failure, functions, json::written, machine, session};
 
@@ -13,8 +13,7 @@ enum Request<'r> {
     Provider(Box<machine::ProviderRequest<'r>>),
     #[serde(borrow)]
     Consumer(Box<machine::ConsumerRequest<'r>>),
-    #[serde(borrow)]
-    Session(Box<session::SessionRequest<'r>>),
+    Session(Box<session::SessionRequest>),
     CloseSession,
     VerifyTenant(functions::VerifyTenant),
     VerifyResourceSlice(functions::VerifyResourceSlice),
@@ -25,22 +24,47 @@ enum Request<'r> {
     MakeRequest(functions::MakeRequest),
 }
 
-/// The answer to a request, as JSON in UTF-8.
+/// The value of an answer as JSON, and the bytes that follow the answer.
+pub(crate) struct Value {
+    pub(crate) json: Vec<u8>,
+    pub(crate) following: Vec<u8>,
+}
+
+impl From<Vec<u8>> for Value {
+    fn from(json: Vec<u8>) -> Self {
+        let following = Vec::new();
+        Self { json, following }
+    }
+}
+
+/// The answer to a request, as JSON in UTF-8. Bytes that follow it come after a newline.
 pub fn answer(request: &[u8]) -> Vec<u8> {
-    let value = serde_json::from_slice(request)
-        .map_err(|error| Failure::Form(error.to_string()))
-        .and_then(value);
-    match value {
-        Ok(value) => [br#"{"ok":"#, &*value, b"}"].concat(),
+    match read(request).and_then(|(request, following)| value(request, following)) {
+        Ok(Value { json, following }) => {
+            let newline: &[u8] = if following.is_empty() { b"" } else { b"\n" };
+            [br#"{"ok":"#, &*json, b"}", newline, &following].concat()
+        }
         Err(failure) => written(&json!({ "error": failure })),
     }
 }
 
-fn value(request: Request<'_>) -> Result<Vec<u8>, Failure> {
-    match request {
+/// Reads a request. Returns also the bytes that follow it.
+fn read(request: &[u8]) -> Result<(Request<'_>, &[u8]), Failure> {
+    let mut values = Deserializer::from_slice(request).into_iter();
+    let read = values.next().unwrap_or_else(|| serde_json::from_str(""));
+    let read = read.map_err(|error| Failure::Form(error.to_string()))?;
+    let following = request.get(values.byte_offset()..).unwrap_or_default();
+    Ok((read, following.trim_ascii_start()))
+}
+
+fn value(request: Request<'_>, following: &[u8]) -> Result<Value, Failure> {
+    let json = match request {
+        Request::Session(request) => return session::answer(*request, following),
+        _ if !following.is_empty() => {
+            return Err(Failure::Form("found bytes after the request".to_owned()));
+        }
         Request::Provider(request) => machine::provider(*request),
         Request::Consumer(request) => machine::consumer(*request),
-        Request::Session(request) => session::answer(*request),
         Request::CloseSession => Ok(session::close()),
         Request::VerifyTenant(request) => functions::verify_tenant(request),
         Request::VerifyResourceSlice(request) => functions::verify_resource_slice(request),
@@ -49,5 +73,6 @@ fn value(request: Request<'_>) -> Result<Vec<u8>, Failure> {
         Request::CheckNonce(request) => functions::check_nonce(request),
         Request::ReadPublicKey(request) => functions::read_public_key(request),
         Request::MakeRequest(request) => functions::make_request(request),
-    }
+    };
+    json.map(Value::from)
 }

@@ -1,13 +1,11 @@
-//! The border to the caller: the C ABI of `wasm/liqo_auth.h`. Beside it, only `host` has
-//! `unsafe`.
+//! The border to the caller: the C ABI of `wasm/liqo_auth.h`. Beside it, only `host` and
+//! `memory` have `unsafe`.
 //!
 //! A panic aborts the process. In a WebAssembly module, a panic traps and ends only
 //! that call.
 #![allow(unsafe_code)]
 
 use core::{mem::MaybeUninit, ptr, slice};
-#[cfg(target_arch = "wasm32")]
-use std::alloc::{GlobalAlloc, Layout, System};
 
 /// Memory for a request. It contains zeros. Give it back with
 /// [`liqo_auth_release`], and with the same length.
@@ -87,20 +85,19 @@ const STACK: usize = 128 * 1024;
 /// Writes zeros. The compiler keeps volatile writes, and the call of a function that it
 /// cannot know.
 ///
-/// A few bytes are written word by word: a module's instruction for blocks makes a call for
-/// each doubling of the bytes, which took a fifth of a step. Many bytes are written as a
-/// block: byte by byte, the stack would take as long as the verification of a signature.
+/// A few bytes are written word by word. Many bytes are written as a block: byte by byte, the
+/// stack would take as long as the verification of a signature. In a module, the host writes
+/// them: the module's instruction for blocks copies bytes that are zero already, which takes
+/// five times as long.
 ///
 /// # Safety
 /// `bytes` points to `length` bytes that nobody else uses.
-unsafe fn wipe(bytes: *mut u8, length: usize) {
+#[inline]
+pub(crate) unsafe fn wipe(bytes: *mut u8, length: usize) {
     let words = bytes.cast::<u64>();
     if length > FEW || !words.is_aligned() {
-        let fill: unsafe fn(*mut u8, u8, usize) = ptr::write_bytes;
-        // SAFETY: the pointer is that of a function above.
-        let fill = unsafe { ptr::read_volatile(&raw const fill) };
         // SAFETY: the caller promises it.
-        unsafe { fill(bytes, 0, length) };
+        unsafe { wipe_block(bytes, length) };
         return;
     }
     for word in 0..length / WORD {
@@ -113,43 +110,26 @@ unsafe fn wipe(bytes: *mut u8, length: usize) {
     }
 }
 
+#[cfg(liqo_auth_ed25519_of_host)]
+use crate::host::wipe as wipe_block;
+
+/// Writes zeros.
+///
+/// # Safety
+/// That of [`wipe`].
+#[cfg(not(liqo_auth_ed25519_of_host))]
+unsafe fn wipe_block(bytes: *mut u8, length: usize) {
+    let fill: unsafe fn(*mut u8, u8, usize) = ptr::write_bytes;
+    // SAFETY: the pointer is that of a function above.
+    let fill = unsafe { ptr::read_volatile(&raw const fill) };
+    // SAFETY: the caller promises it.
+    unsafe { fill(bytes, 0, length) };
+}
+
 /// The bytes of a word.
 const WORD: usize = size_of::<u64>();
 /// So many bytes are written word by word.
 const FEW: usize = 1024;
-
-/// The memory of the module. It is wiped when it is given back, so that no secret of a
-/// call stays in an instance that waits for the next call. The values of a request are
-/// many, and most of their types wipe nothing. A C program keeps its own allocator.
-#[cfg(target_arch = "wasm32")]
-struct Wiping;
-
-#[cfg(target_arch = "wasm32")]
-#[global_allocator]
-static MEMORY: Wiping = Wiping;
-
-// SAFETY: every method hands over to `System`, which keeps the contract. The inherited
-// `realloc` moves the bytes and gives the old ones to `dealloc`, which wipes them.
-#[cfg(target_arch = "wasm32")]
-unsafe impl GlobalAlloc for Wiping {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller keeps the contract of `System`, which is the same.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as above.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, bytes: *mut u8, layout: Layout) {
-        // SAFETY: the bytes come from `alloc` with this layout, and nobody uses them any
-        // more. So all of them can be written.
-        unsafe { wipe(bytes, layout.size()) };
-        // SAFETY: as above.
-        unsafe { System.dealloc(bytes, layout) }
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,10 @@
 //! The border to the host: the functions that the module imports. They read and write only what
-//! their arguments point to. The arithmetic keeps nothing. A backend's answer is kept until it
-//! is taken.
+//! their arguments point to. The arithmetic and the wiping keep nothing. A backend's answer is
+//! kept until it is taken.
 #![allow(unsafe_code)]
 
 #[cfg(liqo_auth_ed25519_of_host)]
-pub(crate) use imports::ARITHMETIC;
+pub(crate) use imports::{ARITHMETIC, wipe};
 
 /// Asks the host of the module for a backend's answer to a question. Both are JSON, and have
 /// the forms of a request's `answers`. Elsewhere, each question stays open.
@@ -34,6 +34,16 @@ mod imports {
         ) -> u32;
         fn backend_ask(question: *const u8, length: usize) -> usize;
         fn backend_answer(answer: *mut u8, length: usize);
+        fn memory_wipe(bytes: *mut u8, length: usize);
+    }
+
+    /// Writes zeros.
+    ///
+    /// # Safety
+    /// `bytes` points to `length` bytes that nobody else uses.
+    pub(crate) unsafe fn wipe(bytes: *mut u8, length: usize) {
+        // SAFETY: the host writes these bytes alone.
+        unsafe { memory_wipe(bytes, length) };
     }
 
     /// Asks a backend, and returns its answer. Without one, the question stays open.

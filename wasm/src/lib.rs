@@ -1,7 +1,8 @@
 //! [`liqo_auth`] as a function from bytes to bytes: the input is a request in JSON, and
 //! the output is an answer in JSON.
 //!
-//! The module keeps no state between calls, except for a [`session`] of one peer.
+//! The module keeps no state between calls, except for a [`session`] of one peer. (It also
+//! remembers what the last certificates say, on which no answer depends.)
 //! Otherwise, configuration, objects, time and randomness come with each request, so that
 //! any instance serves any call. The answer to a call contains the questions to the backends
 //! (key, signer, approver, names, slices, AWS) that are open. The next call contains the
@@ -39,7 +40,7 @@
 //!
 //! An answer is a map with `ok`, which has the value, or with `error`, which has the
 //! form of [`liqo_auth::Error`]. A request that cannot be read has the error's code
-//! `request-form`.
+//! `request-form`. Bytes follow the requests and the answers of a [`session`] alone.
 
 #[cfg(liqo_auth_cheap_signatures)]
 compile_error!("liqo_auth_cheap_signatures makes signatures that everybody can forge");
@@ -53,6 +54,8 @@ pub mod functions;
 mod host;
 mod json;
 pub mod machine;
+#[cfg(any(target_arch = "wasm32", test))]
+mod memory;
 mod objects;
 pub mod session;
 mod side;

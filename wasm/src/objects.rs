@@ -6,20 +6,39 @@ use liqo_auth::{
 };
 use serde_json::value::RawValue;
 
+use crate::failure::Failure;
+
 /// The objects, which are read one at a time: a peer may write large ones.
 pub(crate) fn read(texts: &[&RawValue]) -> Vec<Object> {
     let limits = Limits::default();
-    texts.iter().map(|text| object(text, &limits)).collect()
+    let texts = texts.iter().map(|text| text.get());
+    texts.map(|text| object(text, &limits)).collect()
+}
+
+/// The objects whose texts have these lengths, and follow each other.
+pub(crate) fn read_following(lengths: &[usize], texts: &[u8]) -> Result<Vec<Object>, Failure> {
+    let failure = || Failure::of_part("seen", "found lengths that do not fit the objects");
+    let limits = Limits::default();
+    let mut rest = core::str::from_utf8(texts).map_err(|_| failure())?;
+    let mut objects = Vec::with_capacity(lengths.len());
+    for length in lengths {
+        let (text, after) = rest.split_at_checked(*length).ok_or_else(failure)?;
+        objects.push(object(text, &limits));
+        rest = after;
+    }
+    match rest.is_empty() {
+        true => Ok(objects),
+        false => Err(failure()),
+    }
 }
 
 /// The object. One that exceeds the limits is reduced to its metadata before any part of it
 /// is decoded.
-fn object(text: &RawValue, limits: &Limits) -> Object {
-    let text = text.get().as_bytes();
+fn object(text: &str, limits: &Limits) -> Object {
     let value = match text.len() <= limits.object {
-        true => serde_json::from_slice(text),
+        true => serde_json::from_str(text),
         false => {
-            let kept = BoundedReader::new(limits).read(text);
+            let kept = BoundedReader::new(limits).read(text.as_bytes());
             let kept = SecretBytes::from(kept.unwrap_or_default());
             serde_json::from_slice(kept.expose())
         }

@@ -6,9 +6,8 @@ use core::fmt::Write as _;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::Deserialize;
-use zeroize::Zeroizing;
 
-use super::{Bytes, SecretBytes, SecretText, names, reading::scalar::Scalar};
+use super::{Bytes, SecretBytes, SecretText, Wiped, names, reading::scalar::Scalar};
 
 /// A kubeconfig of the form that Liqo writes: one cluster, one user and one
 /// context, which is the current one.
@@ -113,7 +112,7 @@ impl Kubeconfig {
     pub fn to_yaml(&self) -> SecretBytes {
         // The capacity suffices for the whole text: a growing buffer would leave copies
         // of secrets in memory that are not wiped.
-        let mut text = Lines(Zeroizing::new(String::with_capacity(self.capacity())));
+        let mut text = Lines(Wiped::new(String::with_capacity(self.capacity())));
         text.line("apiVersion: v1");
         text.line("clusters:");
         text.line("- cluster:");
@@ -197,7 +196,7 @@ impl ExecCredential {
 }
 
 /// The lines of a kubeconfig.
-struct Lines(Zeroizing<String>);
+struct Lines(Wiped<String>);
 
 impl Lines {
     fn line(&mut self, line: &str) {
@@ -212,7 +211,7 @@ impl Lines {
     /// A field with bytes in base64. PEM in base64 begins with `LS0t`. No number and no
     /// keyword of YAML begins so, and such a text needs no quotes.
     fn data(&mut self, name: &str, bytes: &[u8]) {
-        let text = Zeroizing::new(STANDARD.encode(bytes));
+        let text = Wiped::new(STANDARD.encode(bytes));
         match bytes.starts_with(b"-----") {
             true => self.0.extend([name, ": ", &text, "\n"]),
             false => self.field(name, &text),

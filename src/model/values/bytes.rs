@@ -4,7 +4,8 @@ use core::fmt;
 
 use base64::{DecodeError, Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use zeroize::Zeroizing;
+
+use super::wiped::Wiped;
 
 /// Bytes that are base64 text in JSON and YAML, as Go writes a `[]byte`:
 /// the standard alphabet, padded.
@@ -63,7 +64,7 @@ impl<'de> Deserialize<'de> for Bytes {
 pub(crate) struct Base64;
 
 impl de::Visitor<'_> for Base64 {
-    type Value = Zeroizing<Vec<u8>>;
+    type Value = Wiped<Vec<u8>>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("base64 text")
@@ -74,7 +75,7 @@ impl de::Visitor<'_> for Base64 {
     }
 
     fn visit_string<E: de::Error>(self, text: String) -> Result<Self::Value, E> {
-        self.visit_str(&Zeroizing::new(text))
+        self.visit_str(&Wiped::new(text))
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
@@ -88,13 +89,13 @@ impl de::Visitor<'_> for Base64 {
 
 /// Decodes base64 text. An error names a position, but not the byte there, since
 /// the text may be a secret.
-fn decode(text: &str) -> Result<Zeroizing<Vec<u8>>, String> {
+fn decode(text: &str) -> Result<Wiped<Vec<u8>>, String> {
     // The decoder accepts no line breaks, and few texts have any. So the text is
     // decoded as it is first.
     match decode_line(text.as_bytes()) {
         Err(_) if text.contains(['\r', '\n']) => {
             // The capacity suffices: a growing buffer would leave copies in memory.
-            let mut kept = Zeroizing::new(Vec::with_capacity(text.len()));
+            let mut kept = Wiped::new(Vec::with_capacity(text.len()));
             kept.extend(text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')));
             decode_line(&kept)
         }
@@ -102,8 +103,8 @@ fn decode(text: &str) -> Result<Zeroizing<Vec<u8>>, String> {
     }
 }
 
-fn decode_line(text: &[u8]) -> Result<Zeroizing<Vec<u8>>, String> {
-    let mut bytes = Zeroizing::new(vec![0; base64::decoded_len_estimate(text.len())]);
+fn decode_line(text: &[u8]) -> Result<Wiped<Vec<u8>>, String> {
+    let mut bytes = Wiped::new(vec![0; base64::decoded_len_estimate(text.len())]);
     match STANDARD.decode_slice(text, &mut bytes) {
         Ok(length) => {
             bytes.truncate(length);

@@ -14,3 +14,4 @@ pub(super) mod timestamp;
 pub(super) mod token_protocol_version;
 pub(super) mod url;
 pub(super) mod value_error;
+pub(super) mod wiped;

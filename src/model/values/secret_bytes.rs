@@ -4,7 +4,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use zeroize::Zeroizing;
 
-use super::bytes::Base64;
+use super::{bytes::Base64, wiped::Wiped};
 
 /// Bytes of a Secret: base64 text in JSON and YAML like
 /// [`Bytes`](crate::model::Bytes), but wiped when dropped, and never shown.
@@ -23,7 +23,7 @@ use super::bytes::Base64;
 #[derive(Clone, Default, PartialEq, Eq, derive_more::Debug, derive_more::From)]
 #[from(Vec<u8>, Zeroizing<Vec<u8>>)]
 #[debug("SecretBytes(..)")]
-pub struct SecretBytes(Zeroizing<Vec<u8>>);
+pub struct SecretBytes(Wiped<Vec<u8>>);
 
 /// A text that is wiped when dropped, and never shown.
 ///
@@ -38,7 +38,7 @@ pub struct SecretBytes(Zeroizing<Vec<u8>>);
 #[derive(Clone, Default, PartialEq, Eq, derive_more::Debug, derive_more::From)]
 #[from(String)]
 #[debug("SecretText(..)")]
-pub struct SecretText(Zeroizing<String>);
+pub struct SecretText(Wiped<String>);
 
 impl SecretBytes {
     /// The bytes. A copy of them is not wiped automatically.
@@ -59,7 +59,7 @@ impl SecretText {
     }
 
     pub(crate) fn into_bytes(self) -> SecretBytes {
-        SecretBytes(Zeroizing::new(self.0.as_bytes().to_vec()))
+        SecretBytes(Wiped::new(self.0.as_bytes().to_vec()))
     }
 }
 
@@ -77,7 +77,7 @@ impl From<&str> for SecretText {
 
 impl Serialize for SecretBytes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&Zeroizing::new(STANDARD.encode(self.expose())))
+        serializer.serialize_str(&Wiped::new(STANDARD.encode(self.expose())))
     }
 }
 

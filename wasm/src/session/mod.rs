@@ -2,13 +2,15 @@
 //!
 //! A thread has one session at most, and so has an instance of the module. The session keeps
 //! the configuration, the objects ([`Mirror`]), the run ([`Run`]) and which messages were
-//! delivered ([`Deliveries`]). The keys come with each request and are not kept.
+//! delivered ([`Deliveries`]). The record key comes with each request and is not kept. Of the
+//! cluster's own key, the module knows the public half alone, which belongs to the configuration.
 //!
 //! # Requests
 //!
 //! `session` has the fields of [`SessionRequest`]. A request takes what has changed, and what
 //! became of the last answer. Then it makes a `call`, which begins a run, or goes on with the
-//! run (`goOn`), or does neither. The calls are those of [`machine`](crate::machine). An order
+//! run (`goOn`), or does neither. The objects follow the request, so that they are read once:
+//! `seen` has the length of each of them. The calls are those of [`machine`](crate::machine). An order
 //! (each call that makes a step, except `reconcile`) is carried out first. The run then goes on
 //! to rest.
 //!
@@ -22,8 +24,10 @@
 //! | `rest` | `step`, `digests`, `againMilliseconds` | deliver the step's `outbox`, whose messages have these digests; nothing is left to do |
 //!
 //! Here, a step has no `effects` of its own, and has an `outbox` at rest alone. An effect has
-//! its `type`, `id`, `part` and `version`, and the `request` to an API server, which has the
-//! object or the patch. `look`, `watches` and `interests` answer as they do without a session,
+//! its `type`, `id`, `part` and `version`, and the `request` to an API server. The body of the
+//! request is the object or the patch. The bodies follow the answer after a newline, in the order
+//! of the effects, and `body` has the length of each of them. The answer itself has no newline.
+//! `look`, `watches` and `interests` answer as they do without a session,
 //! and leave the run as it is. A request without a call and without `goOn` has an empty
 //! answer. An error of a call ends the run.
 
@@ -41,6 +45,7 @@ use liqo_auth::model::{ClusterId, Object};
 pub use self::request::SessionRequest;
 use self::request::{Changes, Configuration, Outcomes, Present, Wanted};
 use crate::{
+    answer::Value,
     calls::Called,
     failure::Failure,
     side::{Call, Side},
@@ -70,7 +75,7 @@ struct Work {
 }
 
 /// Answers a request. One that cannot be read changes nothing.
-pub(crate) fn answer(mut request: SessionRequest<'_>) -> Result<Vec<u8>, Failure> {
+pub(crate) fn answer(mut request: SessionRequest, objects: &[u8]) -> Result<Value, Failure> {
     SESSION.with_borrow_mut(|open| {
         let mut opened = match request.open.take() {
             Some(opening) => Some(Box::new(Session::new(*opening)?)),
@@ -79,7 +84,7 @@ pub(crate) fn answer(mut request: SessionRequest<'_>) -> Result<Vec<u8>, Failure
         let Some(session) = opened.as_mut().or(open.as_mut()) else {
             return Err(Failure::of_part("session", "found none, expected one"));
         };
-        let (changes, wanted) = request.read(&session.configuration)?;
+        let (changes, wanted) = request.read(objects, &session.configuration)?;
         let answer = session.answer(changes, wanted);
         if opened.is_some() {
             *open = opened;
@@ -115,7 +120,7 @@ impl Session {
         })
     }
 
-    fn answer(&mut self, changes: Changes, wanted: Option<Wanted>) -> Result<Vec<u8>, Failure> {
+    fn answer(&mut self, changes: Changes, wanted: Option<Wanted>) -> Result<Value, Failure> {
         for id in &changes.gone {
             self.mirror.gone(id);
         }
@@ -129,13 +134,13 @@ impl Session {
             present,
         }) = wanted
         else {
-            return Ok(b"{}".to_vec());
+            return Ok(b"{}".to_vec().into());
         };
         match call {
             Some(call) if call.makes_a_step() => self.work = Some(Work::of(call)),
             Some(call) => {
                 return match self.call(&side, &call, &present)? {
-                    Called::Value(value) => Ok(value),
+                    Called::Value(value) => Ok(value.into()),
                     Called::Step(_) => Err(Failure::of_part("call", "found a step")),
                 };
             }
@@ -183,7 +188,7 @@ impl Session {
     }
 
     /// Goes on until the caller has to do something.
-    fn advance(&mut self, side: &Side, present: &Present) -> Result<Vec<u8>, Failure> {
+    fn advance(&mut self, side: &Side, present: &Present) -> Result<Value, Failure> {
         loop {
             let Some(work) = &mut self.work else {
                 return Err(Failure::of_part("goOn", "found no run, expected one"));
@@ -191,7 +196,7 @@ impl Session {
             match work.run.next()? {
                 Next::Look { after } if !after.is_zero() && !work.has_waited => {
                     work.has_waited = true;
-                    return Ok(next::look(after));
+                    return Ok(next::look(after).into());
                 }
                 Next::Look { .. } => {}
                 // The answer before this one has the effects.
@@ -202,12 +207,12 @@ impl Session {
                     *work = Work::of(side.reconcile());
                     continue;
                 }
-                Next::Rest => return Ok(self.rest(present)),
+                Next::Rest => return Ok(self.rest(present).into()),
             }
             let step = self.step(side, present)?;
             let questions = side.questions();
             if !questions.is_empty() {
-                return Ok(next::answer(&questions));
+                return Ok(next::answer(&questions).into());
             }
             if let Some(answer) = self.looked(step)? {
                 return Ok(answer);
@@ -231,7 +236,7 @@ impl Session {
     }
 
     /// Gives the run its step. Returns an answer if the step has effects.
-    fn looked(&mut self, mut step: Step) -> Result<Option<Vec<u8>>, Failure> {
+    fn looked(&mut self, mut step: Step) -> Result<Option<Value>, Failure> {
         let answer = match step.is_settled() {
             true => None,
             false => Some(next::apply(&mut step)?),

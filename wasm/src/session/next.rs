@@ -3,13 +3,13 @@
 use core::time::Duration;
 
 use liqo_auth::{
-    machine::{Effect, Message, Step, Version},
+    machine::{ApiRequest, Effect, Message, Step, Version},
     model::ObjectRef,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{failure::Failure, json::written};
+use crate::{answer::Value as Answered, failure::Failure, json::written};
 
 /// The caller answers these questions.
 pub(super) fn answer(questions: &[Value]) -> Vec<u8> {
@@ -21,25 +21,24 @@ pub(super) fn look(after: Duration) -> Vec<u8> {
     written(&json!({ "next": "look", "afterMilliseconds": milliseconds(after) }))
 }
 
-/// The caller applies the effects of a step.
-pub(super) fn apply(step: &mut Step) -> Result<Vec<u8>, Failure> {
+/// The caller applies the effects of a step. The bodies of their requests follow the answer.
+pub(super) fn apply(step: &mut Step) -> Result<Answered, Failure> {
     let effects = core::mem::take(&mut step.effects);
     let outbox = core::mem::take(&mut step.outbox);
-    let mut answer = [br#"{"next":"apply","step":"#, step.to_json().expose()].concat();
+    let mut json = [br#"{"next":"apply","step":"#, step.to_json().expose()].concat();
     (step.effects, step.outbox) = (effects, outbox);
-    answer.extend(br#","effects":["#);
+    json.extend(br#","effects":["#);
+    let mut following = Vec::new();
     for (index, effect) in step.effects.iter().enumerate() {
         if index > 0 {
-            answer.push(b',');
+            json.push(b',');
         }
-        let head = written(&Head::of(effect));
-        answer.extend(head.strip_suffix(b"}").unwrap_or(&head));
-        answer.extend(br#","request":"#);
-        answer.extend(effect.request()?.to_json().expose());
-        answer.push(b'}');
+        let request = effect.request()?;
+        json.extend(written(&Head::of(effect, &request)));
+        following.extend_from_slice(request.body.expose());
     }
-    answer.extend(b"]}");
-    Ok(answer)
+    json.extend(b"]}");
+    Ok(Answered { json, following })
 }
 
 /// The caller delivers the messages of a step, and has nothing else to do until then.
@@ -56,7 +55,7 @@ pub(super) fn rest(step: &Step, again: Option<Duration>) -> Vec<u8> {
     [head, br#","step":"#, step.to_json().expose(), b"}"].concat()
 }
 
-/// An effect without its object or patch, which its request has.
+/// An effect without its object or patch, which is the body of its request.
 #[derive(Serialize)]
 struct Head<'e> {
     r#type: &'static str,
@@ -65,10 +64,22 @@ struct Head<'e> {
     version: Option<&'e Version>,
     #[serde(skip_serializing_if = "Option::is_none")]
     part: Option<liqo_auth::machine::Part>,
+    request: RequestHead<'e>,
+}
+
+/// A request to an API server without its body.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RequestHead<'e> {
+    method: &'static str,
+    path: &'e str,
+    content_type: &'static str,
+    /// The length of the body.
+    body: usize,
 }
 
 impl<'e> Head<'e> {
-    fn of(effect: &'e Effect) -> Self {
+    fn of(effect: &'e Effect, request: &'e ApiRequest) -> Self {
         let (r#type, version, part) = match effect {
             Effect::Create(_) => ("create", None, None),
             Effect::Replace { version, .. } => ("replace", Some(version), None),
@@ -80,13 +91,21 @@ impl<'e> Head<'e> {
             id: effect.id(),
             version,
             part,
+            request: RequestHead {
+                method: request.method.as_str(),
+                path: &request.path,
+                content_type: request.content_type,
+                body: request.body.expose().len(),
+            },
         }
     }
 }
 
 /// The digits of a digest.
 pub(super) fn hex(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    let digits = digits.filter_map(|digit| char::from_digit(digit.into(), 16));
+    digits.collect()
 }
 
 /// Rounded up, so that nobody waits too short.

@@ -12,7 +12,6 @@ use liqo_auth::{
     provider::ProviderConfig,
 };
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use crate::{
     desk::{Answered, Desk, DeskKeys},
@@ -25,12 +24,13 @@ use crate::{
 /// A request to the session. Each field but `open` may be left out.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SessionRequest<'r> {
+pub struct SessionRequest {
     /// Opens a session in place of the present one.
     pub(super) open: Option<Box<Opening>>,
-    /// The objects that are new or have changed.
-    #[serde(borrow, default)]
-    seen: Vec<&'r RawValue>,
+    /// The lengths of the objects that are new or have changed. The objects follow the request,
+    /// one after the other.
+    #[serde(default)]
+    seen: Vec<usize>,
     /// The objects that are gone: `kind`, `namespace`, `name`.
     #[serde(default)]
     gone: Vec<Gone>,
@@ -51,7 +51,7 @@ pub(super) struct Opening {
     side: Configuration,
 }
 
-/// A side without its keys.
+/// A side without its secret. An [`ExternalKey`] is the public half of a key.
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Configuration {
@@ -63,6 +63,8 @@ pub(super) enum Configuration {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ProviderSide {
     config: ProviderConfig,
+    /// The key that proves this cluster's identity to its peers, if there is one.
+    key: Option<ExternalKey>,
     backends: Vec<Backend>,
 }
 
@@ -70,6 +72,8 @@ pub(super) struct ProviderSide {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ConsumerSide {
     config: ConsumerConfig,
+    /// The key for every provider. Without it, the key for a provider is asked for.
+    key: Option<ExternalKey>,
 }
 
 #[derive(Deserialize)]
@@ -101,14 +105,12 @@ pub(super) enum Applied {
     Overtaken,
 }
 
-/// The keys, the answers of the backends, and what else a call needs.
+/// The record key, the answers of the backends, and what else a call needs.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct With {
     /// 32 bytes, for a provider. They are wiped after the call.
     record_key: Option<SecretBytes>,
-    /// The cluster's own key.
-    key: Option<ExternalKey>,
     now: Timestamp,
     /// 32 random bytes, used for this call alone.
     entropy: SecretBytes,
@@ -142,12 +144,13 @@ pub(super) struct Present {
     pub(super) poll: Duration,
 }
 
-impl SessionRequest<'_> {
+impl SessionRequest {
     pub(super) fn read(
         self,
+        objects: &[u8],
         configuration: &Configuration,
     ) -> Result<(Changes, Option<Wanted>), Failure> {
-        let seen = objects::read(&self.seen);
+        let seen = objects::read_following(&self.seen, objects)?;
         if seen.iter().any(|object| object.metadata().name.is_empty()) {
             return Err(Failure::of_part("seen", "found an object without a name"));
         }
@@ -215,8 +218,8 @@ impl With {
     fn read(self, call: Option<&Raw>, configuration: &Configuration) -> Result<Wanted, Failure> {
         let desk = Desk::new(self.answers);
         let side = match (configuration.clone(), &self.record_key) {
-            (Configuration::Provider(ProviderSide { config, backends }), Some(record_key)) => {
-                Side::provider(config, &backends, record_key, self.key, desk)?
+            (Configuration::Provider(side), Some(record_key)) => {
+                Side::provider(side.config, &side.backends, record_key, side.key, desk)?
             }
             (Configuration::Provider(_), None) => {
                 return Err(Failure::of_part(
@@ -224,7 +227,7 @@ impl With {
                     "found none, expected 32 bytes",
                 ));
             }
-            (Configuration::Consumer(side), _) => Side::consumer(side.config, self.key, desk),
+            (Configuration::Consumer(side), _) => Side::consumer(side.config, side.key, desk),
         };
         let call = call.map(|call| side.read_call(call)).transpose()?;
         let present = Present {

@@ -1,9 +1,41 @@
 use serde_json::{Value, json};
 
-/// The answer to a request, in text.
+/// The answer to a request. The objects of the request follow it, and the bodies of the answer
+/// are put into it.
 fn answer(request: &Value) -> Value {
-    let answer = crate::answer(request.to_string().as_bytes());
-    serde_json::from_slice(&answer).unwrap_or_default()
+    let mut head = request.clone();
+    let mut objects = String::new();
+    if let Some(seen) = head
+        .pointer_mut("/session/seen")
+        .and_then(Value::as_array_mut)
+    {
+        for object in seen {
+            let text = object.to_string();
+            objects.push_str(&text);
+            *object = json!(text.len());
+        }
+    }
+    let answer = crate::answer(format!("{head}\n{objects}").as_bytes());
+    let mut parts = answer.splitn(2, |byte| *byte == b'\n');
+    let head = parts.next().unwrap_or_default();
+    let mut bodies = parts.next().unwrap_or_default();
+    let mut found: Value = serde_json::from_slice(head).unwrap_or_default();
+    if let Some(effects) = found
+        .pointer_mut("/ok/effects")
+        .and_then(Value::as_array_mut)
+    {
+        for effect in effects {
+            let length = effect["request"]["body"].as_u64().unwrap_or_default();
+            let length = usize::try_from(length).unwrap_or_default();
+            let Some((body, rest)) = bodies.split_at_checked(length) else {
+                panic!("{effect}");
+            };
+            effect["request"]["body"] = serde_json::from_slice(body).unwrap_or_default();
+            bodies = rest;
+        }
+    }
+    assert!(bodies.is_empty());
+    found
 }
 
 /// The value of a session's answer.
@@ -224,6 +256,20 @@ fn a_request_that_cannot_be_read_changes_nothing() {
         let found = refusal(request);
         assert!(found.contains(why), "{found}");
     }
+    // Lengths that do not fit the objects after the request.
+    for (lengths, objects) in [
+        ("2", ""),
+        ("2", "{"),
+        ("2", "{}{}"),
+        ("1,2", "\u{e9}}"),
+        ("", "{}"),
+    ] {
+        let request = format!(r#"{{"session":{{"seen":[{lengths}]}}}}{objects}"#);
+        let found = crate::answer(request.as_bytes());
+        let found: Value = serde_json::from_slice(&found).unwrap_or_default();
+        let message = found["error"]["message"].as_str().unwrap_or_default();
+        assert!(message.contains("seen: found lengths"), "{found}");
+    }
     let mut keyless = with();
     keyless["recordKey"] = Value::Null;
     let found = refusal(json!({ "goOn": true, "with": keyless }));
@@ -243,6 +289,22 @@ fn outcomes_that_fit_no_effects_are_refused() {
     }
     let found = refusal(json!({ "outcomes": outcomes, "goOn": true, "with": with() }));
     assert!(found.contains("more than the effects"), "{found}");
+}
+
+#[test]
+fn a_digest_has_two_digits_for_each_byte() {
+    assert_eq!(super::next::hex(&[0x00, 0x1f, 0xa0, 0xff]), "001fa0ff");
+}
+
+#[test]
+fn bytes_follow_the_requests_of_a_session_alone() {
+    let found = crate::answer(b"\"closeSession\" \n");
+    assert_eq!(found, br#"{"ok":{}}"#);
+    for request in ["\"closeSession\"{}", "", " ", "{\"session\":{}", "{}{}"] {
+        let found = crate::answer(request.as_bytes());
+        let found: Value = serde_json::from_slice(&found).unwrap_or_default();
+        assert_eq!(found["error"]["code"], "request-form", "{request}: {found}");
+    }
 }
 
 #[test]
