@@ -182,7 +182,7 @@ async fn who_is_no_user_of_a_peer_vouches_for_what_a_slice_asks() {
     ] {
         let answer = running.review(VALIDATE, review).await;
         assert_eq!(answer["allowed"], allowed, "{what}");
-        assert_eq!(noted(), [] as [&str; 0], "{what}");
+        assert_eq!(noted(), Vec::<String>::new(), "{what}");
     }
 }
 
