@@ -361,6 +361,19 @@ func TestNoCapsDifferFromTheDefaultCaps(t *testing.T) {
 	}
 }
 
+// A module of an earlier version does not know the field.
+func TestUnknownClientCAsAreLeftOut(t *testing.T) {
+	for cas, want := range map[string]bool{"": false, "PEM": true} {
+		text, err := json.Marshal(ProviderConfig{ClientCAs: cas})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := strings.Contains(string(text), `"clientCAs":"PEM"`); found != want {
+			t.Errorf("%q: %s", cas, text)
+		}
+	}
+}
+
 func TestASliceIsReconsidered(t *testing.T) {
 	library := newLibrary(t, Options{})
 	p := newPair(t, library, newKey(t))

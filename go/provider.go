@@ -17,6 +17,11 @@ type ProviderConfig struct {
 	APIServer string `json:"apiServer"`
 	// APIServerCA is its CA, in PEM. Empty if its certificate is publicly trusted.
 	APIServerCA string `json:"apiServerCA,omitempty"`
+	// ClientCAs are the CAs by which the API server lets clients in, or more than these, in
+	// PEM: client-ca-file in the ConfigMap extension-apiserver-authentication of kube-system.
+	// A certificate on record that none of them has issued is signed anew, once for each set.
+	// Empty if they are unknown; a text that cannot be read is as none.
+	ClientCAs string `json:"clientCAs,omitempty"`
 	// KubernetesSigner lets kube-controller-manager sign the requests.
 	KubernetesSigner bool `json:"kubernetesSigner,omitempty"`
 	// RequireApproval makes each new request wait for Approve.

@@ -171,6 +171,11 @@ impl CertificateChain {
         &self.leaf
     }
 
+    /// The certificates after the client's.
+    pub(super) fn intermediates(&self) -> &[Certificate] {
+        &self.intermediates
+    }
+
     /// Checks the client's certificate: its subject and key, that it is valid now,
     /// that its lifetime is allowed, that it is for client authentication and
     /// digital signatures, and that it is not a CA certificate.

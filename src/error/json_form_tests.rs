@@ -269,6 +269,10 @@ fn refused() -> Vec<Error> {
                 present: later(),
             },
         ),
+        in_tenant(
+            "status.authParams.signedCRT",
+            PolicyRefusal::CertificateNotTrusted,
+        ),
         in_tenant("spec.csr", PolicyRefusal::Disapproved { reason: reason() }),
     ]
 }

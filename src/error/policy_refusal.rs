@@ -236,6 +236,15 @@ family! {
             advice: "Check when the signer's own CA certificate ends and which lifetime the \
                      signer allows, and extend the one that is too short.",
         },
+        /// No client CA of the API server has issued the certificate on record.
+        #[error("the API server does not accept the certificate: it trusts other CAs for clients")]
+        CertificateNotTrusted => {
+            code: "certificate-not-trusted",
+            rule: NoRule("the API server decides whom it lets in"),
+            advice: "Put the signer's CA among the client CAs of the API server, or have the signer \
+                     use one of these, and have the certificate signed again even if it is in \
+                     force (`sign-again --force`).",
+        },
         /// The approver denied the request.
         #[error("the request was not approved: {reason:?}")]
         Disapproved {

@@ -11,7 +11,7 @@ use super::{
     principals::{NotSet, is_well_known},
 };
 use crate::{
-    crypto::{CaBundle, RecordKey, SigningKey},
+    crypto::{CaBundle, ClientCas, RecordKey, SigningKey},
     error::{ApiMisuse, Error, PolicyRefusal},
     model::{ApiServerUrl, Bytes, ClusterId, Kind, NamespaceName, ObjectRef, Quantity, names},
     policy::Policy,
@@ -27,6 +27,7 @@ use crate::{
 /// | `clusterID` | the name of this cluster | an error |
 /// | `apiServer` | the URL by which peers reach this cluster's API server | an error |
 /// | `apiServerCA` | the CA certificates of the API server, in PEM | its certificate is publicly trusted |
+/// | `clientCAs` | the CA certificates by which the API server lets clients in, in PEM; a text that cannot be read is as none | unknown |
 /// | `recordKey` | the name by which the embedder finds the record key | none |
 /// | `key` | the name by which the embedder finds this cluster's key | none |
 /// | `kubernetesSigner` | whether Kubernetes' own signer signs the certificates | `false` |
@@ -70,6 +71,17 @@ pub struct ProviderConfig {
     /// certificate is publicly trusted.
     #[serde(default, rename = "apiServerCA", deserialize_with = "ca_bundle")]
     pub api_server_ca: Option<CaBundle>,
+    /// The CAs by which the API server lets clients in, or more than these: `client-ca-file` in
+    /// the ConfigMap `extension-apiserver-authentication` of `kube-system`. `None` if they are
+    /// unknown, as with an authentication configuration of the API server's own.
+    ///
+    /// If none of them has issued a certificate on record, its renewal is due at once. If the
+    /// signer's next certificate is not by one of them either, the provider keeps it, and
+    /// signs no more for this set: [`Renewal::Denied`](super::Renewal::Denied) says so. A peer
+    /// that is drained or refused, and a slice that is denied, get no such renewal. An
+    /// algorithm that this build cannot verify decides nothing.
+    #[serde(default, rename = "clientCAs", deserialize_with = "readable_ca_bundle")]
+    pub client_cas: Option<CaBundle>,
     /// The name by which the embedder finds the record key. The key itself is
     /// never a part of the configuration.
     #[serde(default)]
@@ -177,6 +189,7 @@ impl ProviderConfig {
             cluster_id,
             api_server: endpoint.api_server,
             api_server_ca: endpoint.ca,
+            client_cas: None,
             record_key: None,
             key: None,
             kubernetes_signer: false,
@@ -197,6 +210,7 @@ impl ProviderConfig {
     pub fn builder(self, record_key: RecordKey) -> ProviderBuilder {
         ProviderBuilder(Configuration {
             settings: self,
+            client_cas: None,
             record_key,
             key: None,
             signer: None,
@@ -236,6 +250,14 @@ fn ca_bundle<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<CaBund
         })
 }
 
+fn readable_ca_bundle<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<CaBundle>, D::Error> {
+    // The API server writes this text, and no administrator can shorten it.
+    let pem = Option::<String>::deserialize(deserializer)?.unwrap_or_default();
+    Ok(CaBundle::from_pem(pem.as_bytes(), &Policy::compatible()).ok())
+}
+
 /// The address of the provider's API server for its peers, and the CA by which they
 /// verify it.
 #[derive(Debug, Clone)]
@@ -253,6 +275,7 @@ pub struct ProviderBuilder(Configuration);
 #[debug("Configuration {{ settings: {settings:?}, .. }}")]
 pub(crate) struct Configuration {
     pub(super) settings: ProviderConfig,
+    pub(super) client_cas: Option<ClientCas>,
     pub(super) record_key: RecordKey,
     pub(super) key: Option<Arc<dyn SigningKey>>,
     pub(super) signer: Option<Arc<dyn CsrSigner>>,
@@ -346,7 +369,8 @@ impl ProviderBuilder {
     }
 
     /// Builds the provider.
-    pub fn build(self) -> Provider {
+    pub fn build(mut self) -> Provider {
+        self.0.client_cas = self.0.settings.client_cas.as_ref().map(ClientCas::of);
         Provider(Arc::new(self.0))
     }
 }

@@ -268,6 +268,7 @@ impl<'a> Look<'a> {
                 stored: observed.certificate,
                 unreadable: None,
             },
+            client_cas: self.configuration.client_cas.as_ref(),
         }
     }
 

@@ -122,6 +122,7 @@ fn take(
         // This check prevents an endless series of renewals.
         let refused = RefusedRenewal::without_progress(request.id, now, until);
         refuse_renewal(context, present, refused, plan);
+        context.give_up(plan);
         return Ok(false);
     }
     let replaces = replaced(context);
@@ -135,6 +136,7 @@ fn take(
             record.authenticated.get_or_insert(now.unix());
         });
     }
+    context.compare_new(chain, plan);
     context.kept_in.store(context.text, chain, plan);
     let issued = Decision::CertificateIssued {
         request: request.id,

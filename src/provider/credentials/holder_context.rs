@@ -3,7 +3,9 @@
 use super::{Credential, CredentialRequest};
 use crate::{
     audit::{Decision, Event},
-    crypto::{CertificateChain, ClientCertificateExpectation, Csr, Nonce, PublicKey, Subject},
+    crypto::{
+        CertificateChain, ClientCas, ClientCertificateExpectation, Csr, Nonce, PublicKey, Subject,
+    },
     error::{ApiMisuse, Error, PolicyRefusal},
     machine::Holder,
     model::{ClusterId, ObjectRef, Secret, names},
@@ -33,6 +35,9 @@ pub(crate) struct HolderContext<'a> {
     /// The recorded access key.
     pub(crate) key_held: Option<&'a HeldKey>,
     pub(crate) kept_in: CertificateSecret<'a>,
+    /// The CAs by which the API server lets the holder in. `None` if they are unknown, or if
+    /// the holder gets nothing for them.
+    pub(crate) client_cas: Option<&'a ClientCas>,
 }
 
 /// The inputs of a request's ID, besides the request itself.

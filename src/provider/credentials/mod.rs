@@ -10,6 +10,7 @@
 
 mod aws;
 mod certificate;
+mod client_trust;
 mod credential;
 mod holder_context;
 mod issued;

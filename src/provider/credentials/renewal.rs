@@ -13,10 +13,11 @@
 //! A jump of the clock only changes the position on that line. The due time is
 //! before the end, so no jump prevents the renewal permanently. Renewals do not form
 //! an endless series: each accepted certificate ends later than the certificate that
-//! it renews. An administrator may have a renewal due earlier, once. A new certificate
-//! is due at once only if it is about to expire.
+//! it renews. An administrator may have a renewal due earlier, once, and so does a change of the
+//! API server's client CAs ([`client_trust`](super::client_trust)). A new certificate is due at
+//! once only if it is about to expire.
 
-use super::{Credential, HolderContext, SigningRequest, certificate};
+use super::{Credential, HolderContext, SigningRequest, certificate, client_trust::Distrust};
 use crate::{
     error::{Disposition, Error},
     machine::{due_at, expired_at},
@@ -36,7 +37,7 @@ pub enum Renewal {
     /// until the new one arrives.
     Due(Box<SigningRequest>),
     /// The signer denied the renewal, or issued a certificate that does not end later
-    /// than the present one.
+    /// than the present one, or one that the API server does not let in either.
     Denied {
         /// The reason for the denial.
         error: Error,
@@ -62,7 +63,18 @@ impl HolderContext<'_> {
         };
         let due = issued.due_at();
         if now < due && !held.due_now {
-            return Renewal::NotBefore(due);
+            match self.distrust(credential) {
+                None => return Renewal::NotBefore(due),
+                Some(Distrust::GivenUp) => {
+                    let refused = held.refused_renewal.as_ref();
+                    let refused = refused.map(|it| it.error(issued.until(), self.about.clone()));
+                    return Renewal::Denied {
+                        error: refused.unwrap_or_else(|| self.not_trusted()),
+                        again_at: due,
+                    };
+                }
+                Some(Distrust::New) => {}
+            }
         }
         let request = certificate::request(self);
         let refused = held.refused_renewal.as_ref().and_then(|refused| {
@@ -79,6 +91,7 @@ impl HolderContext<'_> {
     /// present certificate stays in force, and the rest of the plan continues.
     /// Returns whether a new certificate was issued.
     pub(crate) fn renew(&self, credential: &Credential, plan: &mut Plan<'_>) -> bool {
+        let is_distrusted = self.compare(credential, plan);
         // After the expiry, the provider requests a new credential.
         plan.wake_by(credential.shown.valid_until().map(expired_at));
         let request = match self.renewal(credential) {
@@ -96,6 +109,9 @@ impl HolderContext<'_> {
         };
         let issued = self.held.and_then(|held| held.issued.as_ref());
         let asked = plan.attempt(|plan| certificate::ask(self, &request, issued, plan));
+        if is_distrusted && matches!(asked, Ok(false)) {
+            plan.refuse(self.not_trusted());
+        }
         asked.unwrap_or_else(|error| {
             let pause = issued.map_or(RETRY, IssuedCertificate::pause);
             plan.wake_by(Some(match error.disposition() {

@@ -83,7 +83,19 @@ impl<'a> SliceLook<'a> {
             held: self.record.map(|record| &record.held),
             key_held: self.record.map(|record| &record.aws),
             kept_in: self.certificate.clone(),
+            client_cas: self
+                .look
+                .configuration
+                .client_cas
+                .as_ref()
+                .filter(|_| !self.is_denied()),
         }
+    }
+
+    /// Whether the decision on record denies the slice its resources.
+    fn is_denied(&self) -> bool {
+        let decided = self.record.and_then(|record| record.decided.as_ref());
+        decided.is_some_and(|decided| matches!(decided.outcome, Outcome::Denied { .. }))
     }
 
     fn is_drained(&self) -> bool {
@@ -184,8 +196,7 @@ impl<'a> SliceLook<'a> {
         });
         let decided = record.decided.as_ref();
         let is_active = self.look.observed.condition() == TenantCondition::Active;
-        let is_granted =
-            decided.is_some_and(|decided| !matches!(decided.outcome, Outcome::Denied { .. }));
+        let is_granted = decided.is_some() && !self.is_denied();
         Ok(
             if is_active && record.decision_on(&self.object.spec).is_none() {
                 SlicePhase::NeedsDecision(settled)

@@ -23,6 +23,7 @@ fn provider() -> serde_json::Value {
         "clusterID": "cl-provider",
         "apiServer": "https://172.19.0.3:6443",
         "apiServerCA": String::from_utf8(authority().ca_bundle().pem().to_vec()).unwrap(),
+        "clientCAs": String::from_utf8(authority().ca_bundle().pem().to_vec()).unwrap(),
         "recordKey": "liqo/record-key",
         "key": "liqo/authentication-keys",
         "kubernetesSigner": false,
@@ -104,6 +105,7 @@ fn each_setting_is_read() {
     assert!(peer.tolerate_no_handshake && config.require_approval && config.adopt_from_liqo);
     let caps = resources(&[("cpu", "2"), ("nvidia.com/gpu", "1")]);
     assert_eq!(config.adopt_up_to, caps);
+    assert_eq!(config.client_cas.as_ref(), Some(authority().ca_bundle()));
 
     let config: ConsumerConfig = read(&consumer()).unwrap();
     let lifetime = config.policy.limits.certificate_lifetime;
@@ -122,6 +124,17 @@ fn each_setting_is_read() {
             sign_slices_made_by_anyone: true,
         }
     );
+}
+
+/// The API server writes them, so nobody could mend the configuration.
+#[test]
+fn client_cas_that_cannot_be_read_are_unknown() {
+    let many = "#".repeat(65_537);
+    for text in [json!(null), json!(""), json!("hunter2"), json!(many)] {
+        let mut config = provider();
+        config["clientCAs"] = text;
+        assert_eq!(read::<ProviderConfig>(&config).unwrap().client_cas, None);
+    }
 }
 
 #[test]

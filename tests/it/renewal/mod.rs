@@ -1,6 +1,7 @@
 //! How a provider renews its certificates.
 
 mod at_provider;
+mod client_cas;
 mod renew_objects;
 mod signed_again;
 #[cfg(feature = "yaml")]
