@@ -325,6 +325,7 @@ fn builder_at(
             }
             config.namespace = home.liqo_namespace();
             config.policy = policy.clone();
+            config.client_cas.clone_from(&settings.client_cas);
             config.require_approval = settings.require_approval;
             config.peer_again = match settings.peer_again_days {
                 Some(0) => None,

@@ -241,9 +241,10 @@ family! {
         CertificateNotTrusted => {
             code: "certificate-not-trusted",
             rule: NoRule("the API server decides whom it lets in"),
-            advice: "Put the signer's CA among the client CAs of the API server, or have the signer \
-                     use one of these, and have the certificate signed again even if it is in \
-                     force (`sign-again --force`).",
+            advice: "Wait until the certificate is signed anew by itself; if the next one is not \
+                     accepted either, put the signer's CA among the client CAs of the API server, \
+                     or have the signer use one of these, and have the certificate signed again \
+                     even if it is in force (`sign-again --force`).",
         },
         /// The approver denied the request.
         #[error("the request was not approved: {reason:?}")]

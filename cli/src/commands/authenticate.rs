@@ -3,16 +3,16 @@
 
 mod by_peering_user;
 mod in_band;
+mod let_in;
 mod steps;
 
 use liqo_auth::{
-    consumer::Phase,
     crypto::{Nonce, SigningKey},
     machine::Notice,
     model::{ClusterId, Identity, ObjectRef, Timestamp},
 };
 
-use self::steps::Steps;
+use self::{let_in::LetIn, steps::Steps};
 use super::{
     endpoint,
     init::{self, create},
@@ -22,8 +22,8 @@ use crate::{
     arguments::{Authenticate, Known},
     consumer_side::{self, ConsumerSide, ConsumerStand, sentence},
     context::Context,
-    failure::{Code, Failure, Result},
-    home::{Home, Login, ProviderAccess, Signer},
+    failure::{Failure, Result},
+    home::{Home, ProviderAccess, Signer},
     output::{Side, program},
     overview::{self, Peering, Role},
     provider_side::{self, ProviderSide, ProviderStand, end_of_trial, refused, unsigned},
@@ -190,16 +190,26 @@ fn exchange(
         Failure::at_odds(format!("{provider_id} has no Identity for {consumer_id}"))
     })?;
     steps.done(Side::Remote, "Identity correctly generated")?;
-    take_identity(context, &mut steps, &mut consumer, &identity).map(Some)
+    let mut is_signed_again = false;
+    let secret = take_identity(context, &mut steps, &mut consumer, &identity, || {
+        is_signed_again = true;
+        let_in::signed_again(&mut provider)
+    })?;
+    if is_signed_again {
+        let_in::sign_slices_again(context, &mut provider)?;
+    }
+    Ok(Some(secret))
 }
 
-/// The last part of the consumer: it takes the Identity. Returns the Secret with the
-/// kubeconfig.
+/// The last part of the consumer: it takes the Identity, and logs in. If the API server does
+/// not accept the Identity's certificate, `sign_again` may give another Identity. Returns the
+/// Secret with the kubeconfig.
 fn take_identity(
     context: &Context,
     steps: &mut Steps,
     consumer: &mut ConsumerSide<'_>,
     identity: &Identity,
+    sign_again: impl FnOnce() -> Result<Option<Identity>>,
 ) -> Result<ObjectRef> {
     let printer = context.printer;
     let mut notices = consumer.receive_identity(identity, "the consumer refuses the Identity")?;
@@ -207,22 +217,32 @@ fn take_identity(
         Side::Local,
         "Identity correctly applied on consumer cluster",
     )?;
-    let (stand, later) = consumer.settle()?;
-    let secret = match stand {
-        ConsumerStand::Authenticated(secret) => secret,
-        ConsumerStand::Refused(error) => return Err(Failure::of("the Identity", &error)),
-        ConsumerStand::AwaitsNonce | ConsumerStand::AwaitsIdentity(_) | ConsumerStand::Ending => {
-            return Err(Failure::at_odds(
-                "the Identity was applied, but it is missing",
-            ));
-        }
-    };
+    let (mut secret, mut later) = settled(consumer)?;
     steps.done(Side::Local, "Identity status is filled")?;
-    let lets_in = log_in(context, steps, consumer)?;
-    let later = later.into_iter().filter(|notice| !notices.contains(notice));
-    let later: Vec<Notice> = later.collect();
-    notices.extend(later);
-    for notice in notices.iter().map(sentence).chain(lets_in) {
+    let warning = match let_in::log_in(context, consumer)? {
+        LetIn::Refused(server) => {
+            let Some(identity) = sign_again()? else {
+                return Err(let_in::no_login(consumer, &server));
+            };
+            steps.done(Side::Remote, "Certificate signed again")?;
+            later
+                .extend(consumer.receive_identity(&identity, "the consumer refuses the Identity")?);
+            let (again, of_next) = settled(consumer)?;
+            secret = again;
+            later.extend(of_next);
+            match let_in::log_in(context, consumer)? {
+                LetIn::Refused(server) => return Err(let_in::no_login_again(consumer, &server)),
+                let_in => let_in.told(steps)?,
+            }
+        }
+        let_in => let_in.told(steps)?,
+    };
+    for notice in later {
+        if !notices.contains(&notice) {
+            notices.push(notice);
+        }
+    }
+    for notice in notices.iter().map(sentence).chain(warning) {
         printer.warning(&notice);
     }
     if let Some(whole) = steps.whole() {
@@ -232,46 +252,18 @@ fn take_identity(
     Ok(secret)
 }
 
-/// Logs in at the provider's API server, if the consumer is a cluster. Returns a warning if the
-/// API server was not seen to let the identity in.
-///
-/// # Errors
-/// The API server does not accept the identity.
-fn log_in(
-    context: &Context,
-    steps: &mut Steps,
-    consumer: &ConsumerSide<'_>,
-) -> Result<Option<String>> {
-    let home = &consumer.home;
-    if !home.is_live() || home.is_trial() {
-        return Ok(None);
+/// Runs the consumer's side. Returns the Secret with the kubeconfig, and the notices.
+fn settled(consumer: &mut ConsumerSide<'_>) -> Result<(ObjectRef, Vec<Notice>)> {
+    let (stand, notices) = consumer.settle()?;
+    match stand {
+        ConsumerStand::Authenticated(secret) => Ok((secret, notices)),
+        ConsumerStand::Refused(error) => Err(Failure::of("the Identity", &error)),
+        ConsumerStand::AwaitsNonce | ConsumerStand::AwaitsIdentity(_) | ConsumerStand::Ending => {
+            Err(Failure::at_odds(
+                "the Identity was applied, but it is missing",
+            ))
+        }
     }
-    let Phase::Authenticated(stored) = consumer.status()?.phase else {
-        return Ok(None);
-    };
-    let provider = &consumer.peer;
-    let policy = home.settings.with_addresses(&context.policy);
-    Ok(match home.log_in(&stored.kubeconfig, &policy.addresses) {
-        Login::Succeeds => {
-            steps.done(Side::Local, "Logged in at the provider cluster")?;
-            None
-        }
-        Login::WithoutRights => Some(format!(
-            "{provider} lets this cluster in, and gives it no rights yet."
-        )),
-        Login::Fails => {
-            return Err(Failure::new(
-                Code::Refused,
-                format!(
-                    "the API server of {provider} at {} does not accept the certificate that {provider} has issued. Its client CA may have been replaced since: end the peering on both sides with `unauthenticate --final`, so that the next one gets another certificate, and authenticate again",
-                    stored.kubeconfig.server
-                ),
-            ));
-        }
-        Login::NotTried(reason) => Some(format!(
-            "{provider} was not seen to let this cluster in: {reason}."
-        )),
-    })
 }
 
 /// What a person at a terminal does next.

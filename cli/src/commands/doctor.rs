@@ -43,6 +43,7 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
         )),
         loaded => {
             loaded?;
+            home.learn_client_cas();
             let peerings = overview::peerings(context, &mut home)?;
             findings.extend(of_key(&home, &peerings)?);
             findings.extend(of_shared_key(&home)?);

@@ -171,6 +171,7 @@ fn objects_and_settings(blueprint: &Blueprint) -> Result<(Settings, Store)> {
         key_per_provider: blueprint.key_per_provider.then_some(true),
         addresses: addresses_beside(&blueprint.api_server),
         service_ranges: Vec::new(),
+        client_cas: None,
         storage_classes: Vec::new(),
         slices: Default::default(),
         peers: Default::default(),

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use ipnet::IpNet;
 use liqo_auth::{
     consumer::PeerSettings,
-    crypto::Fingerprint,
+    crypto::{CaBundle, Fingerprint},
     model::{
         ApiServerUrl, ClusterId, DocumentError, NamespaceName, ProxyUrl, StorageClass,
         read_document,
@@ -82,6 +82,10 @@ pub(crate) struct Settings {
     /// The addresses of the cluster's own Services, at which no provider is.
     #[serde(skip)]
     pub(crate) service_ranges: Vec<IpNet>,
+    /// The CAs by which the cluster's API server lets clients in, or more than these. None if they
+    /// are unknown.
+    #[serde(skip)]
+    pub(crate) client_cas: Option<CaBundle>,
     /// The storage classes of the cluster.
     #[serde(skip)]
     pub(crate) storage_classes: Vec<StorageClass>,
@@ -346,6 +350,7 @@ mod tests {
                 refused: vec!["10.96.0.0/12".parse().unwrap()],
             },
             service_ranges: Vec::new(),
+            client_cas: None,
             storage_classes: Vec::new(),
             slices: read_document(b"adoptUpTo: {cpu: 2}").unwrap(),
             peers: BTreeMap::from([(

@@ -45,7 +45,8 @@ pub(super) fn exchange(
     };
     steps.done(Side::Remote, "Tenant status is filled")?;
     steps.done(Side::Remote, "Identity correctly generated")?;
-    take_identity(context, &mut steps, &mut consumer, &identity).map(Some)
+    // Only the provider's administrator has a certificate signed again.
+    take_identity(context, &mut steps, &mut consumer, &identity, || Ok(None)).map(Some)
 }
 
 /// The provider's answer, if the consumer is authenticated by its present key, and the

@@ -1,10 +1,13 @@
 //! What keeps a peering from working, from its state.
 
-use liqo_auth::{error::Error, machine::Remedy, model::Timestamp};
+use liqo_auth::{
+    machine::{Refused, Remedy},
+    model::{Kind, Timestamp},
+};
 
 use super::Finding;
 use crate::{
-    output::program,
+    output::{escaped, program},
     overview::{Certificate, Peering, Role},
 };
 
@@ -16,7 +19,7 @@ pub(super) fn of(peering: &Peering, options: &str, now: Timestamp) -> Vec<Findin
         findings.push(match &refusal.refused {
             Some(refused) => Finding::new(
                 format!("{peer}: {}", refused.error),
-                remedy(peering, &refused.error, options),
+                remedy(peering, refused, options),
             ),
             None => Finding::new(
                 format!("{peer}: {}", refusal.text),
@@ -47,7 +50,8 @@ pub(super) fn of(peering: &Peering, options: &str, now: Timestamp) -> Vec<Findin
 }
 
 /// The advice of the library, with the commands that follow it.
-fn remedy(peering: &Peering, error: &Error, options: &str) -> String {
+fn remedy(peering: &Peering, refused: &Refused, options: &str) -> String {
+    let error = &refused.error;
     let (peer, advice, program) = (&peering.peer, error.advice(), program());
     let again = format!(
         "{program} authenticate {options} --help names the ways to get {peer}'s next Identity."
@@ -66,6 +70,16 @@ fn remedy(peering: &Peering, error: &Error, options: &str) -> String {
                 "{advice} The command is {program} create resourceslice {slice} {options} --remote-cluster-id {peer}, with the resources that you want. The setting is signSlicesMadeByAnyone: true under {peer} in peers."
             )
         }
+        (Role::Consumer, "certificate-not-trusted") => format!(
+            "{advice} The command is {program} sign-again {} --force {options}",
+            match &refused.object {
+                Some(slice) if slice.kind == Kind::ResourceSlice => format!(
+                    "resourceslice {} --remote-cluster-id {peer}",
+                    escaped(&slice.name)
+                ),
+                _ => format!("tenant {peer}"),
+            }
+        ),
         _ => advice.to_owned(),
     }
 }

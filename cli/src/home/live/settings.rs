@@ -8,6 +8,7 @@ use kube::{
     api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams, TypeMeta},
 };
 use liqo_auth::{
+    crypto::CaBundle,
     machine::{Effect, Version},
     model::{Kind, Object, ObjectRef, StorageClass},
 };
@@ -15,7 +16,7 @@ use liqo_auth_kube::{Applied, apply, follow, resource};
 use serde_json::json;
 
 use super::{
-    Live, failure,
+    Live, client_cas, failure,
     published_ca::{ROOT_CA, root_ca},
     stored_settings::{KEY, NAME, StoredSettings},
 };
@@ -57,7 +58,7 @@ impl Home {
 
     /// The settings of a cluster, as they are now and after each change. What cannot be read
     /// is an error, and the next change may be read again. A provider's contain the storage
-    /// classes, and follow the cluster's own CA. A folder has no such stream.
+    /// classes and the client CAs, and follow the cluster's own CA. A folder has no such stream.
     pub(crate) fn settings_over_time(
         &self,
         is_provider: bool,
@@ -73,13 +74,15 @@ impl Home {
         let root_ca_id = ObjectRef::new(Kind::ConfigMap, &place.namespace, ROOT_CA);
         let root_cas = follow(&live.client, &root_ca_id);
         let root_cas = root_cas.map(|shown| Change::RootCa(shown.as_ref().and_then(root_ca)));
+        let client_cas = client_cas::over_time(&live.client).map(Change::ClientCas);
         let of_providers = match is_provider {
-            true => stream::select(classes, root_cas).boxed_local(),
+            true => stream::select(stream::select(classes, root_cas), client_cas).boxed_local(),
             false => stream::pending().boxed_local(),
         };
         let mut shown = Shown::nothing(&place.namespace);
         let mut storage_classes = live.storage_classes.clone();
         let mut of_pods = live.own_ca.of_pods.clone();
+        let mut client_cas = None;
         stream::select(stream::select(config_maps, secrets), of_providers)
             .filter_map(move |change| {
                 match change {
@@ -88,12 +91,14 @@ impl Home {
                     Change::StorageClasses(classes) => storage_classes = classes,
                     // It is made again after a deletion, perhaps with another CA.
                     Change::RootCa(ca) => of_pods = ca.or(of_pods.take()),
+                    Change::ClientCas(cas) => client_cas = cas,
                 }
                 let stored = shown.whole();
                 ready(stored.map(|stored| {
                     let settings = live.settings_with(stored, of_pods.as_deref());
                     settings.map(|settings| Settings {
                         storage_classes: storage_classes.clone(),
+                        client_cas: client_cas.clone(),
                         ..settings
                     })
                 }))
@@ -154,6 +159,7 @@ impl Live {
             key_per_provider: said.key_per_provider,
             addresses: said.addresses,
             service_ranges: self.service_ranges(),
+            client_cas: None,
             storage_classes: self.storage_classes.clone(),
             slices: said.slices,
             peers: said.peers,
@@ -269,6 +275,7 @@ enum Change {
     StorageClasses(Vec<StorageClass>),
     /// The CA that the cluster gives to its pods.
     RootCa(Option<String>),
+    ClientCas(Option<CaBundle>),
 }
 
 /// A Secret that the API server has sent, as the library reads it.

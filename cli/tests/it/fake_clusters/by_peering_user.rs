@@ -1,7 +1,7 @@
 //! `authenticate` and `unauthenticate` with the kubeconfig of a peering user. The provider's
 //! own controllers answer.
 
-use std::{thread::sleep, time::Duration};
+use std::{sync::atomic::Ordering, thread::sleep, time::Duration};
 
 use liqo_auth::{
     crypto::{Entropy, Nonce, PublicKey},
@@ -328,4 +328,25 @@ fn other_commands_need_an_administrator_of_the_provider() {
     let error = folder.refused(&AUTHENTICATE.replace("user", "nobody"), "", 1);
     assert!(error.contains("list ConfigMaps in liqo (403)"), "{error}");
     assert_eq!(clusters.writes(), before);
+}
+
+/// A peering user cannot have it signed again.
+#[test]
+fn a_certificate_that_does_not_log_in_is_for_the_providers_administrator() {
+    let folder = Folder::new();
+    let clusters = Clusters::start(&folder);
+    let (refused, _) = clusters.milan.has_logins(&clusters.rome);
+    let running = Running::start(&folder);
+    folder.ok(AUTHENTICATE);
+    refused.store(1, Ordering::Relaxed);
+    let run = folder.run(AUTHENTICATE);
+    assert_eq!(run.code, 3, "{run:?}");
+    for says in [
+        "the API server of milan at https://127.0.0.1:",
+        "does not accept the certificate that milan has issued",
+        "sign-again tenant rome --force",
+    ] {
+        assert!(run.err.contains(says), "{}", run.err);
+    }
+    running.stop();
 }

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod by_peering_user;
+mod client_cas;
 mod decisions;
 mod ending;
 mod in_band;
