@@ -1,3 +1,5 @@
+use core::slice::from_ref;
+
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyIdMethod,
@@ -156,13 +158,10 @@ fn a_key_that_cannot_be_verified_with_decides_nothing() {
         spki(&[oid(RSA_OID), vec![5, 0]].concat(), &short),
     ] {
         let unknown = with_key(&ca, &key);
-        assert_eq!(cas(std::slice::from_ref(&unknown)).trust(&client), None);
+        assert_eq!(cas(from_ref(&unknown)).trust(&client), None);
         // It decides nothing for certificates of another issuer, and a CA that is known may.
         let other = chain(&[Party::client("rome", 9).by(&Party::ca("another", 3))]);
-        assert_eq!(
-            cas(std::slice::from_ref(&unknown)).trust(&other),
-            Some(false)
-        );
+        assert_eq!(cas(from_ref(&unknown)).trust(&other), Some(false));
         assert_eq!(cas(&[unknown, ca.own()]).trust(&client), Some(true));
     }
 }
