@@ -1,6 +1,7 @@
 package liqoauth
 
 import (
+	"bytes"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
@@ -337,5 +338,22 @@ func TestADenialMayBeWithoutWords(t *testing.T) {
 	}
 	if err != nil || len(step.Refused) != 1 || step.Refused[0].Error.Fault != "Policy" {
 		t.Errorf("%v %+v", err, step)
+	}
+}
+
+// The module signs nothing for a provider whose key it does not know of.
+func TestTheModuleIsToldOfTheProvidersKey(t *testing.T) {
+	library := newLibrary(t, Options{})
+	key := &Key{Signer: newKey(t)}
+	for _, backends := range []Backends{{Key: key}, {}} {
+		form, err := library.Provider(ProviderConfig{}, [32]byte{}, backends).form()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, told := range map[string][]byte{"a session": form.side, "a call": form.opening} {
+			if found := bytes.Contains(told, []byte(`"key":`)); found != (backends.Key != nil) {
+				t.Errorf("%s: %v with the key %v", name, found, backends.Key)
+			}
+		}
 	}
 }

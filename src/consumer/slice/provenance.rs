@@ -30,6 +30,10 @@ pub(crate) struct Known {
     uid: Option<String>,
     /// The digest of what the slice asks for.
     asks: Fingerprint,
+    /// The digest of the certificate request without which the slice is not accepted: that of a
+    /// slice of which nothing was known but this request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request: Option<Fingerprint>,
     /// When this side has requested the slice, or has let it through. The slice may not be
     /// stored yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,16 +45,21 @@ pub(crate) struct Known {
 pub(crate) type KnownSlices = BTreeMap<String, Vec<Known>>;
 
 impl Known {
+    /// A slice as it is, with its certificate request.
     fn of(slice: &ResourceSlice, expected: Option<Timestamp>) -> Self {
+        let request = slice.spec.csr.as_slice();
         Self {
             uid: Some(slice.metadata.uid.clone()),
             asks: digest(&slice.spec),
+            request: (!request.is_empty()).then(|| Fingerprint::of(request)),
             expected,
         }
     }
 
     fn is(&self, slice: &Self) -> bool {
-        (self.uid.is_none() || self.uid == slice.uid) && self.asks == slice.asks
+        (self.uid.is_none() || self.uid == slice.uid)
+            && self.asks == slice.asks
+            && (self.request.is_none() || self.request == slice.request)
     }
 
     fn is_expected(&self, now: Timestamp) -> bool {
@@ -87,6 +96,7 @@ impl Record {
             return;
         }
         of_name.retain(|known| !is_same(known));
+        expected.request = None;
         // What is stored stays on record.
         let (mut waiting, stored): (Vec<Known>, _) = mem::take(of_name)
             .into_iter()
@@ -103,10 +113,18 @@ impl Record {
         is_there: &dyn Fn(&str) -> bool,
         now: Timestamp,
     ) {
+        let is_first = self.known.is_none();
         for slice in slices.iter().filter_map(|slice| slice.accepted) {
+            let name = &slice.metadata.name;
             let known = self.known.get_or_insert_default();
-            let of_name = known.entry(slice.metadata.name.clone()).or_default();
-            let stored = Known::of(slice, None);
+            let of_name = known.entry(name.clone()).or_default();
+            let mut stored = Known::of(slice, None);
+            let mut same = of_name.iter().filter(|known| known.is(&stored)).peekable();
+            let needs_request = match same.peek() {
+                Some(_) => same.all(|known| known.request.is_some()),
+                None => is_first && !self.requested.contains(name),
+            };
+            stored.request = stored.request.filter(|_| needs_request);
             of_name.retain(|known| !known.is(&stored) && known.is_expected(now));
             of_name.insert(0, stored);
         }

@@ -224,6 +224,33 @@ fn what_was_signed_before_there_was_a_record_of_slices_is_accepted_once() {
     assert!(!home.is_accepted());
 }
 
+/// The request was all that was known of the slice. Without it, this side would sign another one.
+#[test]
+fn what_was_accepted_by_its_request_alone_needs_this_request() {
+    let mut home = Home::authenticated(YEAR);
+    home.request_slice();
+    let signed = home.slice();
+    let mut record = home.record();
+    for field in ["known", "requested", "virtualNodes"] {
+        record.as_object_mut().unwrap().remove(field).unwrap();
+    }
+    home.put_record(&record);
+    home.objects.insert(tenant());
+    for _ in 0..2 {
+        assert!(home.is_accepted());
+        home.change_slice(|slice| slice.spec.csr = Default::default());
+        assert!(!home.is_accepted());
+        home.change_slice(|slice| slice.spec.csr = signed.spec.csr.clone());
+    }
+    // A person requests what it asks for.
+    home.change_slice(|slice| slice.spec.csr = Default::default());
+    assert!(!home.is_accepted());
+    home.request_slice();
+    assert!(home.is_accepted());
+    home.change_slice(|slice| slice.spec.csr = Default::default());
+    assert!(home.is_accepted());
+}
+
 /// A record of an earlier version has the names of the requested slices alone.
 #[test]
 fn a_name_on_record_is_the_slice_that_has_it_first() {
