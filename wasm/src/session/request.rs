@@ -55,8 +55,8 @@ pub(super) struct Opening {
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Configuration {
-    Provider(ProviderSide),
-    Consumer(ConsumerSide),
+    Provider(Box<ProviderSide>),
+    Consumer(Box<ConsumerSide>),
 }
 
 #[derive(Clone, Deserialize)]
