@@ -59,6 +59,21 @@ fn accepted_before() -> Home {
     home
 }
 
+/// A home with a slice that Liqo or an earlier version has signed: the record says nothing of
+/// slices.
+fn signed_before() -> (Home, ResourceSlice) {
+    let mut home = Home::authenticated(YEAR);
+    home.request_slice();
+    let signed = home.slice();
+    let mut record = home.record();
+    for field in ["known", "requested", "virtualNodes"] {
+        record.as_object_mut().unwrap().remove(field).unwrap();
+    }
+    home.put_record(&record);
+    home.objects.insert(tenant());
+    (home, signed)
+}
+
 impl Home {
     pub(super) fn is_accepted(&mut self) -> bool {
         self.settle();
@@ -206,15 +221,7 @@ fn a_replica_that_is_relabelled_is_a_new_slice() {
 /// Liqo and earlier versions have signed the request of each slice that they have accepted.
 #[test]
 fn what_was_signed_before_there_was_a_record_of_slices_is_accepted_once() {
-    let mut home = Home::authenticated(YEAR);
-    home.request_slice();
-    let signed = home.slice();
-    let mut record = home.record();
-    for field in ["known", "requested", "virtualNodes"] {
-        record.as_object_mut().unwrap().remove(field).unwrap();
-    }
-    home.put_record(&record);
-    home.objects.insert(tenant());
+    let (mut home, signed) = signed_before();
     assert!(home.is_accepted());
 
     home.objects.remove(&object_ref()).unwrap();
@@ -227,15 +234,7 @@ fn what_was_signed_before_there_was_a_record_of_slices_is_accepted_once() {
 /// The request was all that was known of the slice. Without it, this side would sign another one.
 #[test]
 fn what_was_accepted_by_its_request_alone_needs_this_request() {
-    let mut home = Home::authenticated(YEAR);
-    home.request_slice();
-    let signed = home.slice();
-    let mut record = home.record();
-    for field in ["known", "requested", "virtualNodes"] {
-        record.as_object_mut().unwrap().remove(field).unwrap();
-    }
-    home.put_record(&record);
-    home.objects.insert(tenant());
+    let (mut home, signed) = signed_before();
     for _ in 0..2 {
         assert!(home.is_accepted());
         home.change_slice(|slice| slice.spec.csr = Default::default());
