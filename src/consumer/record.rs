@@ -4,12 +4,14 @@
 //! Each peer has one record: a Secret in the consumer's own namespace. No peer has
 //! access to that namespace.
 
+mod known_slices;
+
 use core::ops::Not;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::slice::KnownSlices;
+use self::known_slices::KnownSlices;
 use crate::{
     crypto::{Fingerprint, Nonce},
     error::{Error, LocalFault},

@@ -3,7 +3,12 @@
 use serde::Deserialize;
 use serde_json::{Deserializer, json};
 
-use crate::{failure::Failure, functions, json::written, machine, session};
+use crate::{
+    failure::Failure,
+    functions,
+    json::{Value, written},
+    machine, session,
+};
 
 /// A request: one field names the call. A call without fields is its name alone.
 #[derive(Deserialize)]
@@ -22,19 +27,6 @@ enum Request<'r> {
     CheckNonce(functions::CheckNonce),
     ReadPublicKey(functions::ReadPublicKey),
     MakeRequest(functions::MakeRequest),
-}
-
-/// The value of an answer as JSON, and the bytes that follow the answer.
-pub(crate) struct Value {
-    pub(crate) json: Vec<u8>,
-    pub(crate) following: Vec<u8>,
-}
-
-impl From<Vec<u8>> for Value {
-    fn from(json: Vec<u8>) -> Self {
-        let following = Vec::new();
-        Self { json, following }
-    }
 }
 
 /// The answer to a request, as JSON in UTF-8. Bytes that follow it come after a newline.

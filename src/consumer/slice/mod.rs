@@ -16,7 +16,6 @@ mod provenance;
 mod request;
 
 pub use phase::{ResourcesDecision, SlicePhase, SliceStatus};
-pub(super) use provenance::KnownSlices;
 pub use request::SliceOptions;
 
 use std::{collections::BTreeSet, sync::Arc};

@@ -45,9 +45,9 @@ use liqo_auth::model::{ClusterId, Object};
 pub use self::request::SessionRequest;
 use self::request::{Changes, Configuration, Outcomes, Present, Wanted};
 use crate::{
-    answer::Value,
     calls::Called,
     failure::Failure,
+    json::Value,
     side::{Call, Side},
 };
 

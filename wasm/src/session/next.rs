@@ -9,7 +9,10 @@ use liqo_auth::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{answer::Value as Answered, failure::Failure, json::written};
+use crate::{
+    failure::Failure,
+    json::{Value as Answered, written},
+};
 
 /// The caller answers these questions.
 pub(super) fn answer(questions: &[Value]) -> Vec<u8> {

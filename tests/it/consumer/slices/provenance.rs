@@ -1,16 +1,22 @@
 //! Slices that the provider may have made, since it is a consumer of this cluster as well.
 
+use std::sync::Arc;
+
 use liqo_auth::{
     consumer::{PeerSettings, SliceOptions, SlicePhase},
+    crypto::OneKey,
     error::PolicyRefusal,
     model::{Metadata, Namespace, Object, ResourceSlice, Timestamp, names},
 };
 use serde_json::json;
 
 use super::object_ref;
-use crate::consumer::{
-    home::{HOUR, Home, MINUTE, NAMESPACE, RECORD, YEAR, env, mypool, provider},
-    key_choice::of_a_consumer,
+use crate::{
+    clusters::exchange::ed25519,
+    consumer::{
+        home::{HOUR, Home, MINUTE, NAMESPACE, RECORD, YEAR, consumer, env, mypool, provider},
+        key_choice::of_a_consumer,
+    },
 };
 
 const NEVER: &str = "9999-12-31T23:59:59Z";
@@ -248,6 +254,20 @@ fn what_was_accepted_by_its_request_alone_needs_this_request() {
     assert!(home.is_accepted());
     home.change_slice(|slice| slice.spec.csr = Default::default());
     assert!(home.is_accepted());
+}
+
+#[test]
+fn what_was_accepted_by_its_request_alone_gets_no_request_by_another_key() {
+    let phase = |mut home: Home| {
+        home.consumer = consumer(PeerSettings::default(), Arc::new(OneKey(ed25519(2))));
+        home.slice_phase()
+    };
+    let (mut home, _) = signed_before();
+    assert!(home.is_accepted());
+    assert_eq!(phase(home), "Refused");
+    let mut home = accepted_before();
+    assert!(home.is_accepted());
+    assert_eq!(phase(home), "NeedsRequest");
 }
 
 /// A record of an earlier version has the names of the requested slices alone.
