@@ -65,7 +65,7 @@ fn remedy(peering: &Peering, refused: &Refused, options: &str) -> String {
         }
         (Role::Provider, "slice-not-requested") => {
             let slice = error.at().object.as_ref();
-            let slice = slice.map_or("NAME", |slice| slice.name.as_str());
+            let slice = slice.map_or_else(|| "NAME".into(), |slice| escaped(&slice.name));
             format!(
                 "{advice} The command is {program} create resourceslice {slice} {options} --remote-cluster-id {peer}, with the resources that you want. The setting is signSlicesMadeByAnyone: true under {peer} in peers."
             )
