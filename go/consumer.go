@@ -43,6 +43,9 @@ type ProviderSettings struct {
 	Renewal string `json:"renewal,omitempty"`
 	// SignSlicesMadeByAnyone signs every slice for this provider.
 	SignSlicesMadeByAnyone bool `json:"signSlicesMadeByAnyone,omitempty"`
+	// KubeconfigDigest is the SHA-256 ("SHA256:" and hexadecimal digits) of the kubeconfig that an
+	// administrator has made for this provider, in place of an Identity.
+	KubeconfigDigest string `json:"kubeconfigDigest,omitempty"`
 	// Policy for this provider, if it differs.
 	Policy *Policy `json:"policy,omitempty"`
 }

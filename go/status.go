@@ -71,14 +71,16 @@ type Notice struct {
 	Until     string            `json:"until"`
 	Error     *Error            `json:"error"`
 	Slice     *ObjectReference  `json:"slice"`
+	Secret    *ObjectReference  `json:"secret"`
+	Digest    string            `json:"digest"`
 	Resources map[string]string `json:"resources"`
 }
 
 // Remedy is what an administrator of this cluster can do.
 type Remedy struct {
 	// Code is stable: invite, approve, answerRequest, deleteAccessKey, decideResources,
-	// confirmGrant, uncordonSlice, liftCondition, createClusterRole, carryIdentity or
-	// compareFingerprint.
+	// confirmGrant, uncordonSlice, liftCondition, createClusterRole, carryIdentity,
+	// compareFingerprint or nameKubeconfig.
 	Code string `json:"code"`
 	// ID of the question, for answerRequest.
 	ID string `json:"id"`
@@ -95,4 +97,6 @@ type Remedy struct {
 	LabelValue string `json:"labelValue"`
 	// Fingerprint for compareFingerprint.
 	Fingerprint string `json:"fingerprint"`
+	// Digest for nameKubeconfig.
+	Digest string `json:"digest"`
 }

@@ -80,7 +80,8 @@ impl<'h> ConsumerSide<'h> {
     /// The present state. No step is carried out.
     pub(crate) fn stand(&self) -> Result<Option<ConsumerStand>> {
         Ok(Some(match self.status()?.phase {
-            Phase::AwaitsNonce => ConsumerStand::AwaitsNonce,
+            // An exchange may still follow, and takes the place of the kubeconfig.
+            Phase::AwaitsNonce | Phase::KubeconfigByHand(_) => ConsumerStand::AwaitsNonce,
             Phase::AwaitsIdentity(tenant) => ConsumerStand::AwaitsIdentity(tenant),
             Phase::Authenticated(stored) => {
                 ConsumerStand::Authenticated(stored.kubeconfig_secret.clone())

@@ -16,11 +16,12 @@ use crate::{Error, proxy};
 
 /// What a client of the provider needs, from the kubeconfig that the library made of a
 /// verified Identity and this cluster's own key
-/// ([`StoredIdentity::kubeconfig`](liqo_auth::consumer::StoredIdentity::kubeconfig)). Give it
-/// to [`client_of`](crate::client_of). The proxy is chosen as in
+/// ([`StoredIdentity::kubeconfig`](liqo_auth::consumer::StoredIdentity::kubeconfig)), or that
+/// this cluster's settings name
+/// ([`KubeconfigByHand`](liqo_auth::consumer::KubeconfigByHand)). Give it to [`client_of`](crate::client_of). The proxy is chosen as in
 /// [`config_of`](crate::config_of).
 ///
-/// No text of a Secret gets here, since a peer may write Secrets: a kubeconfig can name a
+/// No other text of a Secret gets here, since a peer may write Secrets: a kubeconfig can name a
 /// program that its reader runs, or a file whose content its reader sends.
 ///
 /// # Errors
@@ -67,7 +68,10 @@ fn login(credential: &UserCredential) -> Result<AuthInfo, Error> {
             exec: Some(program_of(program)),
             ..AuthInfo::default()
         },
-        UserCredential::Token(_) => return Err(unusable("an Identity gives no token")),
+        UserCredential::Token(token) => AuthInfo {
+            token: Some(token.expose().to_owned().into()),
+            ..AuthInfo::default()
+        },
         _ => return Err(unusable("an AWS access key is not used to log in here")),
     })
 }
@@ -135,6 +139,14 @@ mod tests {
                 "provideClusterInfo": false,
             })
         );
+    }
+
+    #[test]
+    fn a_token_logs_in() {
+        let login = login(&UserCredential::Token("hunter2".into())).unwrap();
+        assert!(login.client_key_data.is_none() && login.exec.is_none());
+        let said = serde_json::to_value(login).unwrap();
+        assert_eq!(said["token"], "hunter2");
     }
 
     #[test]

@@ -26,8 +26,8 @@ use crate::{
 /// A [`Policy`] has `forms` (`canonical` or `compatible`) and `limits`, whose names
 /// are those of [`Limits`](crate::policy::Limits). [`PeerSettings`] have `proxyURL`,
 /// `remoteTenantNamespace`, `providerKeys`, `acceptUnprovenProvider`,
-/// `publiclyTrusted`, `policy`, `acceptAws`, `signSlicesMadeByAnyone` and `renewal`
-/// (`byEvidence`, `byProvider`, `byConsumer` or `byHand`).
+/// `publiclyTrusted`, `policy`, `acceptAws`, `signSlicesMadeByAnyone`,
+/// `kubeconfigDigest` and `renewal` (`byEvidence`, `byProvider`, `byConsumer` or `byHand`).
 ///
 /// [`read_document`]: crate::model::read_document
 ///
@@ -146,6 +146,12 @@ pub struct PeerSettings {
     /// [`Consumer::request_slice`](crate::Consumer::request_slice) are signed. The slices for
     /// other providers are signed whoever made them: `kubectl`, `liqoctl` or a person.
     pub sign_slices_made_by_anyone: bool,
+    /// The SHA-256 of the kubeconfig that an administrator has made for this provider, in place
+    /// of an Identity: of the value under the key `kubeconfig` of a Secret in the tenant
+    /// namespace, with the labels by which Liqo finds the kubeconfig of a control plane.
+    /// Another kubeconfig does not count, since others may write such a Secret. Its credential
+    /// is a certificate with its key, or a token. It is ignored beside an Identity.
+    pub kubeconfig_digest: Option<Fingerprint>,
 }
 
 /// How certificates are renewed.

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     crypto::Nonce,
     error::Error,
-    machine::{Awaited, Notice},
+    machine::{Awaited, Notice, expired_at},
     model::{Resource, Timestamp},
 };
 
@@ -29,6 +29,9 @@ impl Look<'_> {
             if matches!(stored.succession, Succession::AwaitsNonce) {
                 notices.push(Notice::NewKeyAwaitsNonce);
             }
+        }
+        if let Phase::AwaitsNonce = &phase {
+            notices.extend(self.unnamed_kubeconfig());
         }
         notices.extend(slices.iter().filter_map(Slice::renewal_notice));
         let slices = slices.into_iter().map(|slice| slice.status).collect();
@@ -60,7 +63,10 @@ impl Look<'_> {
             return Ok(Phase::Ending);
         }
         if self.observed.identity.is_none() && self.observed.nonce_text().is_none() {
-            return Ok(Phase::AwaitsNonce);
+            return Ok(match self.kubeconfig_by_hand()? {
+                Some(by_hand) => Phase::KubeconfigByHand(Box::new(by_hand)),
+                None => Phase::AwaitsNonce,
+            });
         }
         let Some(keys) = self.keys else {
             return Ok(Phase::NeedsKey);
@@ -125,7 +131,12 @@ impl Look<'_> {
         let context = || HolderContext::of_control_plane(*self);
         match phase {
             Phase::NeedsKey => plan.await_for(Awaited::OwnKey),
-            Phase::AwaitsNonce => plan.await_for(Awaited::Nonce),
+            Phase::AwaitsNonce => {
+                if let Some(notice) = self.unnamed_kubeconfig() {
+                    plan.notify(notice);
+                }
+                plan.await_for(Awaited::Nonce);
+            }
             Phase::NeedsSignature(nonce) => self.sign(nonce, plan)?,
             Phase::AwaitsIdentity(tenant) => self.send_tenant(tenant, plan),
             Phase::NeedsIdentity(offered) => context().take(offered, plan),
@@ -138,6 +149,9 @@ impl Look<'_> {
                 if let Err(error) = plan.attempt(|plan| self.succeed(succession, plan)) {
                     plan.refuse(error);
                 }
+            }
+            Phase::KubeconfigByHand(by_hand) => {
+                plan.wake_by(by_hand.valid_until.map(expired_at));
             }
             Phase::Refused(error) => {
                 plan.refuse(error.clone());

@@ -128,6 +128,10 @@ fn of_control_plane(phase: &Phase) -> HolderStatus {
     let status = phase.of_holder(Holder::ControlPlane);
     match phase {
         Phase::Authenticated(stored) => with_identity(status, stored),
+        Phase::KubeconfigByHand(by_hand) => HolderStatus {
+            valid_until: by_hand.valid_until,
+            ..status
+        },
         _ => status,
     }
 }

@@ -91,6 +91,10 @@ impl Look<'_> {
                 None => Ok(()),
             };
         }
+        let by_hand = self.kubeconfig_by_hand()?;
+        if by_hand.is_some_and(|by_hand| by_hand.secret == secret.id()) {
+            return Ok(());
+        }
         let Some(keys) = self.keys else {
             plan.await_for(Awaited::OwnKey);
             return Ok(());
@@ -127,8 +131,14 @@ impl Look<'_> {
         let refusal = || Error::found_in(identity, "", PolicyRefusal::SliceNotRequested);
         let mut context = HolderContext::of_slice(*self, slice.ok_or_else(refusal)?)?;
         if context.endpoint.is_none() {
-            let pinning = self.accepted_control_plane(&control_plane, keys)?;
-            context.endpoint = Some(pinning.identity.pins);
+            context.endpoint = Some(match self.kubeconfig_by_hand()? {
+                Some(by_hand) => by_hand.pins,
+                None => {
+                    self.accepted_control_plane(&control_plane, keys)?
+                        .identity
+                        .pins
+                }
+            });
         }
         Ok(context)
     }

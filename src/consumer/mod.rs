@@ -12,6 +12,7 @@
 //!                or has not answered
 //!      NeedsIdentity: the stored Identity cannot be used any more, and a Renew
 //!                     contains parameters for a usable Identity
+//!      KubeconfigByHand: no Identity, and an administrator has made the kubeconfig
 //!      Ending: after unauthenticate, until all objects of the peering are gone
 //! ```
 //!
@@ -43,7 +44,8 @@ use std::sync::Arc;
 
 pub use configuration::{ConsumerConfig, PeerSettings, RenewalScheme};
 pub use credentials::{
-    offered::OfferedIdentity, renewal::Renewal, stored_identity::StoredIdentity,
+    by_hand::KubeconfigByHand, offered::OfferedIdentity, renewal::Renewal,
+    stored_identity::StoredIdentity,
 };
 pub use handshake::accepted::AcceptedIdentity;
 pub use phase::{Phase, Status};

@@ -1,6 +1,6 @@
 //! The phases of a peering on the consumer's side.
 
-use super::{AcceptedIdentity, OfferedIdentity, SliceStatus, StoredIdentity};
+use super::{AcceptedIdentity, KubeconfigByHand, OfferedIdentity, SliceStatus, StoredIdentity};
 use crate::{
     crypto::Nonce,
     error::Error,
@@ -49,6 +49,8 @@ phases! {
         NeedsKubeconfig(Box<AcceptedIdentity>) => InProgress,
         /// The kubeconfig is stored.
         Authenticated(Box<StoredIdentity>) => Authenticated,
+        /// An administrator has made the kubeconfig. There is no Identity, and no nonce for one.
+        KubeconfigByHand(Box<KubeconfigByHand>) => Authenticated,
         /// An object that the peer sent cannot be accepted.
         Refused(Error) => Refused,
         /// This side ended the peering, or the Identity is being deleted. The objects

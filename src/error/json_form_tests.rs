@@ -364,6 +364,12 @@ fn local() -> Vec<Error> {
         ),
         in_field("", LocalFault::PeeringUserExists),
         in_field("", LocalFault::KeyNotExportable),
+        in_field(
+            "data.kubeconfig",
+            LocalFault::KubeconfigUnusable {
+                reason: "found 2 clusters, expected one".to_owned(),
+            },
+        ),
         // The form leaves out the text of the backend's own error.
         Error::backend(Backend::Keys, "hunter2".into()),
     ]

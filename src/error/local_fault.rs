@@ -117,6 +117,18 @@ family! {
             advice: "Make the signing key name a file or an exec plugin that a kubeconfig can \
                      use.",
         },
+        /// A kubeconfig that an administrator has made cannot be used.
+        #[error("the kubeconfig cannot be used: {reason}")]
+        KubeconfigUnusable {
+            /// What is wrong. No text of the kubeconfig is in it.
+            reason: String,
+        } => {
+            code: "kubeconfig-unusable",
+            rule: NoRule(OWN_OBJECTS),
+            advice: "Make the kubeconfig with one cluster, one user and one context, and with its \
+                     certificates, key or token as data; then name its new digest in the \
+                     settings.",
+        },
         /// A backend of the embedder failed. The backend's error is the
         /// [`source`](core::error::Error::source).
         #[error("{backend}: {message:?}")]

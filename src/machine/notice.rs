@@ -100,6 +100,15 @@ pub enum Notice {
     /// The provider knows an earlier key of this cluster. This side sends the new
     /// key in answer to the provider's next nonce.
     NewKeyAwaitsNonce,
+    /// The tenant namespace has a kubeconfig that is not made from an Identity. It counts if an
+    /// administrator has made it, and this cluster's settings
+    /// [name its digest](crate::consumer::PeerSettings::kubeconfig_digest).
+    KubeconfigNotNamed {
+        /// The Secret with the kubeconfig.
+        secret: ObjectRef,
+        /// The SHA-256 of the kubeconfig.
+        digest: Fingerprint,
+    },
 }
 
 impl fmt::Display for Notice {
@@ -160,6 +169,10 @@ impl fmt::Display for Notice {
             ),
             Self::NewKeyAwaitsNonce => formatter.write_str(
                 "The provider still has this cluster's earlier key: this cluster sends its new key with the provider's next nonce.",
+            ),
+            Self::KubeconfigNotNamed { secret, digest } => write!(
+                formatter,
+                "{secret} has a kubeconfig that does not count: if you made it, name its digest in the settings of this provider (kubeconfigDigest: {digest})."
             ),
         }
     }
@@ -249,6 +262,13 @@ mod tests {
             (
                 Notice::NewKeyAwaitsNonce,
                 "The provider still has this cluster's earlier key: this cluster sends its new key with the provider's next nonce.",
+            ),
+            (
+                Notice::KubeconfigNotNamed {
+                    secret: ObjectRef::new(Kind::Secret, "a", "b"),
+                    digest: fingerprint,
+                },
+                "Secret a/b has a kubeconfig that does not count: if you made it, name its digest in the settings of this provider (kubeconfigDigest: SHA256:abababababababababababababababababababababababababababababababab).",
             ),
         ] {
             assert_eq!(notice.to_string(), expected);

@@ -76,6 +76,12 @@ pub enum Remedy {
         /// The fingerprint.
         fingerprint: Fingerprint,
     },
+    /// Name the digest of a kubeconfig in this cluster's settings, if an administrator has made
+    /// it: [`PeerSettings::kubeconfig_digest`](crate::consumer::PeerSettings::kubeconfig_digest).
+    NameKubeconfig {
+        /// The SHA-256 of the kubeconfig.
+        digest: Fingerprint,
+    },
 }
 
 impl Remedy {
@@ -100,6 +106,7 @@ impl Remedy {
             Self::CreateClusterRole { .. } => "createClusterRole",
             Self::CarryIdentity => "carryIdentity",
             Self::CompareFingerprint { .. } => "compareFingerprint",
+            Self::NameKubeconfig { .. } => "nameKubeconfig",
         }
     }
 }
@@ -149,6 +156,7 @@ impl Notice {
             Self::ProviderKeyFirstSeen { fingerprint } => Remedy::CompareFingerprint {
                 fingerprint: *fingerprint,
             },
+            Self::KubeconfigNotNamed { digest, .. } => Remedy::NameKubeconfig { digest: *digest },
             Self::RenewalNotCarried | Self::CertificateDue { .. } => Remedy::CarryIdentity,
             Self::SliceCordonHeld { slice } => Remedy::UncordonSlice {
                 slice: slice.clone(),

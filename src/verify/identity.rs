@@ -1,21 +1,19 @@
 //! Verifying an Identity for the consumer that uses it (rule 9).
 
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-
 use super::{
     aws::{self, AwsUser},
     check_name, check_names,
+    endpoint::{EndpointExpectation, EndpointPins, endpoint},
 };
 use crate::{
     crypto::{
         CaBundle, CertificateChain, CertificateError, ClientCertificateExpectation, Issuance,
-        PublicKey, Subject, without_padding,
+        PublicKey, Subject,
     },
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, shortened},
     model::{
-        ApiServerUrl, AuthParams, Bytes, ClusterId, Identity, IdentityType, NamespaceName,
-        ProxyUrl, Timestamp, names,
+        ApiServerUrl, AuthParams, ClusterId, Identity, IdentityType, NamespaceName, ProxyUrl,
+        Timestamp, names,
     },
     policy::{Addresses, Forms, Policy},
 };
@@ -103,16 +101,6 @@ pub enum Credentials {
     Aws(AwsUser),
 }
 
-/// API server and CA of a provider. Every later Identity must contain the same.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, derive_more::Debug)]
-#[debug("EndpointPins {{ api_server: {api_server:?}, .. }}")]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct EndpointPins {
-    pub(crate) api_server: String,
-    /// SHA-256 of the bundle without its padding.
-    pub(crate) ca: Bytes,
-}
-
 /// Verifies an Identity: its names, its certificate, the URLs, the CA bundle and
 /// the namespace.
 ///
@@ -160,28 +148,27 @@ impl Check<'_> {
             }
             _ => {}
         }
-        let api_server = auth_params.api_server.parse();
-        let api_server = api_server
-            .map_err(|error| self.wrong("spec.authParams.apiServer", PeerMisbehaved::Url(error)))?;
-        let proxy_url = self.proxy()?;
-        self.address(&api_server, proxy_url.as_ref())?;
-        let bundle = self.bundle()?;
+        let expected = EndpointExpectation {
+            proxy_url: expectation.proxy_url,
+            publicly_trusted: expectation.publicly_trusted,
+        };
+        let wrong = |(fault, field): (Fault, _)| self.wrong(field, fault);
+        let endpoint = endpoint(auth_params, expected, self.policy).map_err(wrong)?;
         let namespace = self.namespace()?;
         let credentials = match &auth_params.aws_config {
             Some(config) => Credentials::Aws(aws::check(config, self.identity)?),
             None => Credentials::Certificate(self.certificate()?),
         };
-        let pins = provider_pins(auth_params);
         if let Some(first) = expectation.pins {
-            self.pinned(first, &pins)?;
+            first.check(&endpoint.pins).map_err(wrong)?;
         }
         Ok(VerifiedIdentity {
             credentials,
-            api_server,
-            proxy_url,
+            api_server: endpoint.api_server,
+            proxy_url: endpoint.proxy_url,
             namespace,
-            bundle,
-            pins,
+            bundle: endpoint.bundle,
+            pins: endpoint.pins,
             addresses: self.policy.addresses.clone(),
         })
     }
@@ -212,55 +199,6 @@ impl Check<'_> {
             return Err(self.wrong("spec.type", PeerIncompatible::IdentityType { found }));
         }
         Ok(())
-    }
-
-    fn proxy(&self) -> Result<Option<ProxyUrl>, Error> {
-        let wrong = |fault| self.wrong("spec.authParams.proxyURL", fault);
-        let text = self.auth_params.proxy_url.as_deref();
-        let url = text.filter(|url| !url.is_empty()).map(str::parse);
-        let url = url
-            .transpose()
-            .map_err(|error| wrong(PeerMisbehaved::Url(error)))?;
-        if url.as_ref() == self.expectation.proxy_url {
-            Ok(url)
-        } else {
-            Err(wrong(PeerMisbehaved::ProxyMismatch))
-        }
-    }
-
-    /// Behind a proxy, only the address of the proxy counts: the proxy looks up the API server
-    /// in its own network.
-    fn address(
-        &self,
-        api_server: &ApiServerUrl,
-        proxy_url: Option<&ProxyUrl>,
-    ) -> Result<(), Error> {
-        let (address, field) = match proxy_url {
-            Some(proxy) => (proxy.address(), "spec.authParams.proxyURL"),
-            None => (api_server.address(), "spec.authParams.apiServer"),
-        };
-        match address {
-            Some(address) if !self.policy.addresses.allow(address) => {
-                Err(self.wrong(field, PolicyRefusal::AddressRefused { address }))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn bundle(&self) -> Result<Option<CaBundle>, Error> {
-        let field = "spec.authParams.ca";
-        let ca = self.auth_params.ca.as_slice();
-        if ca.is_empty() {
-            return match self.expectation.publicly_trusted {
-                true => Ok(None),
-                false => Err(self.wrong(field, PolicyRefusal::NoCaBundle)),
-            };
-        }
-        let aws_config = self.auth_params.aws_config.as_ref();
-        let decoded = aws_config.and_then(|_| aws::certificate_authority(ca));
-        let bundle = CaBundle::from_pem(decoded.as_deref().unwrap_or(ca), self.policy);
-        let wrong = |error| self.wrong(field, PeerMisbehaved::CaBundle(error));
-        bundle.map(Some).map_err(wrong)
     }
 
     /// The strict policy accepts the expected namespace only. The compatible policy
@@ -303,17 +241,6 @@ impl Check<'_> {
         let client = ClientCertificateExpectation { subject, key, now };
         chain.check_client(&client, self.policy).map_err(wrong)?;
         Ok(chain)
-    }
-
-    fn pinned(&self, first: &EndpointPins, present: &EndpointPins) -> Result<(), Error> {
-        let field = if first.api_server != present.api_server {
-            "spec.authParams.apiServer"
-        } else if first.ca != present.ca {
-            "spec.authParams.ca"
-        } else {
-            return Ok(());
-        };
-        Err(self.wrong(field, PeerIncompatible::EndpointChanged))
     }
 }
 
@@ -368,12 +295,5 @@ impl VerifiedIdentity {
             (Some(chain), Some(bundle)) => chain.issued_by(bundle) != Issuance::No,
             _ => true,
         }
-    }
-}
-
-fn provider_pins(auth_params: &AuthParams) -> EndpointPins {
-    EndpointPins {
-        api_server: auth_params.api_server.clone(),
-        ca: Bytes::from(Sha256::digest(without_padding(auth_params.ca.as_slice())).as_slice()),
     }
 }

@@ -6,18 +6,21 @@
 //! the machines ([`provider`](crate::provider), [`consumer`](crate::consumer)).
 
 mod aws;
+mod endpoint;
 mod identity;
 mod nonce;
 mod resource_slice;
 mod tenant;
 
 pub use aws::AwsUser;
-pub use identity::{Credentials, EndpointPins, IdentityExpectation, VerifiedIdentity, identity};
+pub use endpoint::EndpointPins;
+pub use identity::{Credentials, IdentityExpectation, VerifiedIdentity, identity};
 pub use nonce::{NonceExpectation, nonce_to_sign};
 pub use resource_slice::{ResourceSliceExpectation, VerifiedSlice, resource_slice};
 pub use tenant::{TenantExpectation, VerifiedTenant, claimed_consumer, tenant};
 
 pub(crate) use aws::user as aws_user;
+pub(crate) use endpoint::{EndpointExpectation, endpoint};
 pub(crate) use nonce::nonce_at;
 pub(crate) use resource_slice::{slice_names, slice_request};
 pub(crate) use tenant::{

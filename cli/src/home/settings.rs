@@ -156,6 +156,9 @@ pub(crate) struct Peer {
     /// Whether slices for the provider are signed that the provider may have made.
     #[serde(skip_serializing_if = "Not::not")]
     pub(crate) sign_slices_made_by_anyone: bool,
+    /// The digest of the kubeconfig that an administrator has made for the provider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) kubeconfig_digest: Option<Fingerprint>,
     /// What the consumer's resource slices get, if it is not as for the others.
     #[serde(
         deserialize_with = "slices::of_peer",
@@ -319,6 +322,7 @@ impl Peer {
             publicly_trusted: self.publicly_trusted,
             accept_aws: self.accept_aws,
             sign_slices_made_by_anyone: self.sign_slices_made_by_anyone,
+            kubeconfig_digest: self.kubeconfig_digest,
             policy: self.policy.map(PolicyName::policy),
             renewal: self.renewal.scheme(),
         }
@@ -368,6 +372,7 @@ mod tests {
                     renewal: RenewalName::ByHand,
                     key_per_provider: Some(false),
                     sign_slices_made_by_anyone: true,
+                    kubeconfig_digest: Some(format!("SHA256:{}", "0b".repeat(32)).parse().unwrap()),
                     slices: read_document(b"caps: {cpu: 4}").unwrap(),
                 },
             )]),

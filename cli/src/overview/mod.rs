@@ -10,7 +10,8 @@ use liqo_auth::{
     assurance::peer_version::Evidence,
     machine::peers_of,
     model::{
-        ClusterId, Identity, ResourceSlice, Secret, Tenant, TenantCondition, Timestamp, names,
+        ClusterId, Identity, IdentityType, ResourceSlice, Secret, Tenant, TenantCondition,
+        Timestamp, names,
     },
 };
 use serde::Serialize;
@@ -152,6 +153,7 @@ pub(crate) fn peers(home: &Home) -> BTreeSet<(ClusterId, Role)> {
             }
         }
     }
+    let of_control_plane = IdentityType::ControlPlane.to_string();
     for secret in home.all::<Secret>() {
         let metadata = &secret.metadata;
         if let Some(peer) = metadata.name.strip_prefix(names::PROVIDER_RECORD_PREFIX) {
@@ -163,6 +165,12 @@ pub(crate) fn peers(home: &Home) -> BTreeSet<(ClusterId, Role)> {
         match (metadata.name.as_str(), peer) {
             (names::NONCE_SECRET, Some(peer)) => add(peer, Role::Consumer),
             (names::SIGNED_NONCE_SECRET, Some(peer)) => add(peer, Role::Provider),
+            // Its kubeconfig may be one that a person has made.
+            (_, Some(peer))
+                if metadata.labels.get(names::IDENTITY_TYPE_LABEL) == Some(&of_control_plane) =>
+            {
+                add(peer, Role::Provider);
+            }
             _ => {}
         }
     }

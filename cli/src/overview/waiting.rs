@@ -153,6 +153,9 @@ fn told(remedy: &Remedy, peer: &ClusterId, role: Role, home: &Home) -> String {
         Remedy::CompareFingerprint { fingerprint } => {
             format!("this side: compare {fingerprint} with the administrator of {peer}")
         }
+        Remedy::NameKubeconfig { digest } => format!(
+            "this side: if you made the kubeconfig, the setting `kubeconfigDigest: {digest}` for {peer}"
+        ),
     }
 }
 

@@ -164,7 +164,8 @@ fn command(remedy: &Remedy, peer: &ClusterId) -> Option<(&'static str, String)> 
         | Remedy::DecideResources { .. }
         | Remedy::CreateClusterRole { .. }
         | Remedy::CarryIdentity
-        | Remedy::CompareFingerprint { .. } => return None,
+        | Remedy::CompareFingerprint { .. }
+        | Remedy::NameKubeconfig { .. } => return None,
     })
 }
 

@@ -1,6 +1,7 @@
 //! The identity from the provider: its verification, its storage, its renewal and
-//! its kubeconfig.
+//! its kubeconfig. In its place, a kubeconfig that an administrator has made.
 
+pub(super) mod by_hand;
 pub(super) mod holder_context;
 pub(super) mod identity_state;
 pub(super) mod kubeconfig;

@@ -130,7 +130,10 @@ impl<'a> Look<'a> {
         }
         *accepted = Some(self.check_provenance(slice, true)?);
         if context.endpoint.is_none() {
-            context.endpoint = control_plane.map(|control| control.identity.pins.clone());
+            context.endpoint = match control_plane {
+                Some(control_plane) => Some(control_plane.identity.pins.clone()),
+                None => self.kubeconfig_by_hand()?.map(|by_hand| by_hand.pins),
+            };
         }
         if context.endpoint.is_none() {
             return Ok(SlicePhase::AwaitsControlPlane);

@@ -139,7 +139,10 @@ impl Look<'_> {
         let control_plane = context
             .identity
             .and_then(|identity| context.accept(keys, identity).ok());
-        if control_plane.is_none() && context.endpoint.is_none() {
+        if control_plane.is_none()
+            && context.endpoint.is_none()
+            && self.kubeconfig_by_hand()?.is_none()
+        {
             return Err(Error::new(Precondition::NotAuthenticated, Some(id), ""));
         }
         let stored: Option<&ResourceSlice> = self.view.find(&namespace, &options.name)?;

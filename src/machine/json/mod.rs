@@ -40,6 +40,7 @@
 //! | `signaturesWait` | `until` |
 //! | `grantUnconfirmed` | `slice`, `resources` |
 //! | `sliceCordonHeld` | `slice` |
+//! | `kubeconfigNotNamed` | `secret`, `digest` |
 //!
 //! The types of an [`Awaited`](super::Awaited). In a `Wait`, each has `from` (the
 //! [`Party`](super::Party): `peer`, `administrator`, `backend` or `store`) and the `remedy`, if
@@ -64,6 +65,7 @@
 //! | `liftCondition` | `condition` |
 //! | `createClusterRole` | `labelValue` |
 //! | `compareFingerprint` | `fingerprint` |
+//! | `nameKubeconfig` | `digest` |
 //!
 //! # Questions and answers
 //!

@@ -3,6 +3,8 @@
 
 mod addresses;
 mod aws;
+#[cfg(feature = "yaml")]
+mod by_hand;
 mod ending;
 mod home;
 mod key_choice;

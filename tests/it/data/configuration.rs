@@ -55,6 +55,7 @@ fn consumer() -> serde_json::Value {
                 "acceptAws": true,
                 "renewal": "byHand",
                 "signSlicesMadeByAnyone": true,
+                "kubeconfigDigest": format!("SHA256:{}", "0b".repeat(32)),
             },
         },
     })
@@ -122,6 +123,7 @@ fn each_setting_is_read() {
             accept_aws: true,
             renewal: RenewalScheme::ByHand,
             sign_slices_made_by_anyone: true,
+            kubeconfig_digest: Some(format!("SHA256:{}", "0b".repeat(32)).parse().unwrap()),
         }
     );
 }

@@ -193,3 +193,54 @@ impl liqo_auth::crypto::KeyStore for NoKey {
         Ok(liqo_auth::crypto::Answer::Pending)
     }
 }
+
+#[cfg(feature = "yaml")]
+#[test]
+fn a_kubeconfig_that_the_settings_name_is_let_through_without_an_identity() {
+    use liqo_auth::{
+        consumer::{ConsumerConfig, PeerSettings},
+        crypto::OneKey,
+    };
+    use sha2::{Digest, Sha256};
+
+    use crate::clusters::exchange::ed25519;
+
+    let exchange = made();
+    let mut made_by_hand = kubeconfig(&exchange, IDENTITY);
+    made_by_hand.metadata.name = "cplane-secret".to_owned();
+    let text = made_by_hand.get(names::KUBECONFIG).unwrap();
+    let digits: String = Sha256::digest(text)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let mut config = ConsumerConfig::new(id("cl-consumer"));
+    let settings = PeerSettings {
+        kubeconfig_digest: Some(format!("SHA256:{digits}").parse().unwrap()),
+        ..PeerSettings::default()
+    };
+    config.peers.insert(id("cl-provider"), settings);
+    let named = Consumer::new(config, std::sync::Arc::new(OneKey(ed25519(1))));
+
+    let mut guard = guard_of(&exchange);
+    let field = "data.kubeconfig".to_owned();
+    assert_eq!(
+        guard.refused(made_by_hand.clone()),
+        ("kubeconfig-of-no-identity", field.clone())
+    );
+    guard.machine = named;
+    assert!(guard.write(made_by_hand.clone()).is_settled());
+    let slice: ResourceSlice = stored(&exchange.at_consumer, AT_CONSUMER, "mypool");
+    guard.write(slice);
+    assert!(guard.judge(&identity(&exchange, OF_SLICE).into()).is_ok());
+    let mut other = made_by_hand.clone();
+    other
+        .data
+        .insert(names::KUBECONFIG.to_owned(), "other".as_bytes().into());
+    assert_eq!(guard.refused(other).0, "kubeconfig-of-no-identity");
+    // An Identity takes its place.
+    guard.write(identity(&exchange, IDENTITY));
+    assert_eq!(
+        guard.refused(made_by_hand),
+        ("kubeconfig-of-no-identity", field)
+    );
+}

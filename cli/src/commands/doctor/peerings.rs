@@ -121,6 +121,9 @@ fn ailment(remedy: &Remedy, peer: &str) -> Option<String> {
         Remedy::DeleteAccessKey { access_key_id, .. } => Some(format!(
             "the access key {access_key_id} of {peer} is still valid at AWS"
         )),
+        Remedy::NameKubeconfig { .. } => Some(format!(
+            "the kubeconfig that somebody has made for {peer} does not count: the settings do not name its digest"
+        )),
         Remedy::Invite
         | Remedy::Approve
         | Remedy::AnswerRequest { .. }

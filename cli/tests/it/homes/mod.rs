@@ -3,6 +3,7 @@
 mod bad_inputs;
 mod beside;
 mod beside_liqo;
+mod by_hand;
 mod files;
 mod leaks;
 mod manifests;

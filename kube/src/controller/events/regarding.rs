@@ -92,6 +92,7 @@ pub(in crate::controller) fn object_of(
         Notice::CertificateDue { identity, .. } | Notice::CannotRenew { identity, .. } => {
             Some(identity.clone())
         }
+        Notice::KubeconfigNotNamed { secret, .. } => Some(secret.clone()),
         Notice::GrantUnconfirmed { slice, .. } | Notice::SliceCordonHeld { slice } => {
             Some(slice.clone())
         }
@@ -232,6 +233,13 @@ mod tests {
             ),
             (Notice::IssuedByAnotherCa, identity.clone()),
             (Notice::NewKeyAwaitsNonce, identity),
+            (
+                Notice::KubeconfigNotNamed {
+                    secret: ObjectRef::new(Kind::Secret, ROME, "cplane-secret"),
+                    digest: format!("SHA256:{}", "0a".repeat(32)).parse().unwrap(),
+                },
+                Some(ObjectRef::new(Kind::Secret, ROME, "cplane-secret")),
+            ),
             (
                 Notice::CertificateDue {
                     identity: of_slice.clone(),

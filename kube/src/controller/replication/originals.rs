@@ -2,9 +2,9 @@
 
 use kube::Config;
 use liqo_auth::{
-    consumer::{Phase, Status, StoredIdentity},
+    consumer::{KubeconfigByHand, Phase, Status, StoredIdentity},
     machine::{Effect, Part, Version, View, replication},
-    model::{Kind, Kubeconfig, Metadata, Object, ObjectRef, Resource, Secret, names},
+    model::{IdentityType, Kind, Kubeconfig, Metadata, Object, ObjectRef, Resource, Secret, names},
     policy::Addresses,
 };
 use serde_json::json;
@@ -14,8 +14,8 @@ use crate::{Error, config_of_identity, controller::events::tenant_namespace};
 /// The consumer's identity from a provider, and the objects that wait for the provider.
 #[derive(Default)]
 pub(in crate::controller) struct Originals {
-    /// Whether the Secret of the kubeconfig exists and is not being deleted. Its content
-    /// does not count, since a peer may write it.
+    /// Whether a Secret with a kubeconfig exists and is not being deleted. Its content does not
+    /// count, since a peer may write it.
     has_kubeconfig: bool,
     /// The identity, if the consumer's side has verified it at this look.
     pub(super) verified: Option<Identity>,
@@ -62,7 +62,9 @@ impl Originals {
         });
         Self {
             has_kubeconfig: secrets.any(|secret| {
-                secret.metadata.name == name && secret.metadata.deletion_timestamp.is_none()
+                secret.metadata.deletion_timestamp.is_none()
+                    && (secret.metadata.name == name
+                        || secret.metadata.namespace == namespace && is_of_control_plane(secret))
             }),
             verified: None,
             held: held.collect(),
@@ -71,10 +73,12 @@ impl Originals {
 
     /// The same with the identity that the consumer's side has verified at the same look.
     pub(super) fn at(mut self, status: &Status) -> Self {
-        if self.has_kubeconfig
-            && let Phase::Authenticated(stored) = &status.phase
-        {
-            self.verified = Identity::of(stored);
+        if self.has_kubeconfig {
+            self.verified = match &status.phase {
+                Phase::Authenticated(stored) => Identity::of(stored),
+                Phase::KubeconfigByHand(by_hand) => Some(Identity::by_hand(by_hand)),
+                _ => None,
+            };
         }
         self
     }
@@ -96,6 +100,15 @@ impl Identity {
         })
     }
 
+    fn by_hand(made: &KubeconfigByHand) -> Self {
+        Self {
+            secret: made.secret.clone(),
+            kubeconfig: made.kubeconfig.clone(),
+            addresses: made.addresses.clone(),
+            namespace: made.namespace.to_string(),
+        }
+    }
+
     /// The Secret of the kubeconfig.
     pub(super) fn secret(&self) -> &ObjectRef {
         &self.secret
@@ -115,6 +128,12 @@ impl Identity {
             problem: problem.into(),
         }
     }
+}
+
+/// Whether Liqo takes the Secret for the kubeconfig of the control plane.
+fn is_of_control_plane(secret: &Secret) -> bool {
+    let identity_type = secret.metadata.labels.get(names::IDENTITY_TYPE_LABEL);
+    identity_type.is_some_and(|it| *it == IdentityType::ControlPlane.to_string())
 }
 
 impl Held {

@@ -1,5 +1,6 @@
 //! The replication of slices and renewals, by the controller of the consumer.
 
+mod by_hand;
 mod finalizers;
 mod kubeconfigs;
 mod namespaces;

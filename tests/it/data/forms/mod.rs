@@ -120,6 +120,10 @@ fn notices_have_their_json_forms() {
             slice: ObjectRef::new(Kind::ResourceSlice, "a", "b"),
         },
         Notice::NewKeyAwaitsNonce,
+        Notice::KubeconfigNotNamed {
+            secret: ObjectRef::new(Kind::Secret, "a", "b"),
+            digest: fingerprint(),
+        },
     ];
     check(
         "notice",
