@@ -12,7 +12,7 @@ use liqo_auth::{
     model::{ClusterId, Identity, ObjectRef, Timestamp},
 };
 
-use self::{let_in::LetIn, steps::Steps};
+use self::steps::Steps;
 use super::{
     endpoint,
     init::{self, create},
@@ -220,7 +220,8 @@ fn take_identity(
     let (mut secret, mut later) = settled(consumer)?;
     steps.done(Side::Local, "Identity status is filled")?;
     let warning = match let_in::log_in(context, consumer)? {
-        LetIn::Refused(server) => {
+        Ok(let_in) => let_in.told(steps)?,
+        Err(server) => {
             let Some(identity) = sign_again()? else {
                 return Err(let_in::no_login(consumer, &server));
             };
@@ -231,11 +232,10 @@ fn take_identity(
             secret = again;
             later.extend(of_next);
             match let_in::log_in(context, consumer)? {
-                LetIn::Refused(server) => return Err(let_in::no_login_again(consumer, &server)),
-                let_in => let_in.told(steps)?,
+                Ok(let_in) => let_in.told(steps)?,
+                Err(server) => return Err(let_in::no_login_again(consumer, &server)),
             }
         }
-        let_in => let_in.told(steps)?,
     };
     for notice in later {
         if !notices.contains(&notice) {

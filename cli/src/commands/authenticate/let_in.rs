@@ -21,14 +21,15 @@ use crate::{
     provider_side::{ProviderSide, refused},
 };
 
-/// What the provider's API server says to the consumer's identity.
+/// The URL of an API server that does not accept the certificate.
+pub(super) struct NotAccepted(String);
+
+/// What the provider's API server says to an identity whose certificate it may accept.
 pub(super) enum LetIn {
     /// It lets the identity in.
     Yes,
     /// It was not asked, or it gives no rights. The text says why, if there is more to say.
     Unknown(Option<String>),
-    /// The API server at this URL does not accept the certificate.
-    Refused(String),
 }
 
 impl LetIn {
@@ -40,32 +41,36 @@ impl LetIn {
                 Ok(None)
             }
             Self::Unknown(warning) => Ok(warning),
-            Self::Refused(_) => Ok(None),
         }
     }
 }
 
 /// Logs in at the provider's API server, if the consumer is a cluster.
-pub(super) fn log_in(context: &Context, consumer: &ConsumerSide<'_>) -> Result<LetIn> {
+pub(super) fn log_in(
+    context: &Context,
+    consumer: &ConsumerSide<'_>,
+) -> Result<std::result::Result<LetIn, NotAccepted>> {
     let home = &consumer.home;
     if !home.is_live() || home.is_trial() {
-        return Ok(LetIn::Unknown(None));
+        return Ok(Ok(LetIn::Unknown(None)));
     }
     let consumer::Phase::Authenticated(stored) = consumer.status()?.phase else {
-        return Ok(LetIn::Unknown(None));
+        return Ok(Ok(LetIn::Unknown(None)));
     };
     let provider = &consumer.peer;
     let policy = home.settings.with_addresses(&context.policy);
-    Ok(match home.log_in(&stored.kubeconfig, &policy.addresses) {
-        Login::Succeeds => LetIn::Yes,
-        Login::WithoutRights => LetIn::Unknown(Some(format!(
-            "{provider} lets this cluster in, and gives it no rights yet."
-        ))),
-        Login::Fails => LetIn::Refused(stored.kubeconfig.server.clone()),
-        Login::NotTried(reason) => LetIn::Unknown(Some(format!(
-            "{provider} was not seen to let this cluster in: {reason}."
-        ))),
-    })
+    Ok(Ok(
+        match home.log_in(&stored.kubeconfig, &policy.addresses) {
+            Login::Succeeds => LetIn::Yes,
+            Login::WithoutRights => LetIn::Unknown(Some(format!(
+                "{provider} lets this cluster in, and gives it no rights yet."
+            ))),
+            Login::Fails => return Ok(Err(NotAccepted(stored.kubeconfig.server.clone()))),
+            Login::NotTried(reason) => LetIn::Unknown(Some(format!(
+                "{provider} was not seen to let this cluster in: {reason}."
+            ))),
+        },
+    ))
 }
 
 /// Has the consumer's certificate signed again. Returns the Identity with the next one.
@@ -115,7 +120,7 @@ fn sign_again(provider: &mut ProviderSide<'_>, holder: &Holder) -> Result<()> {
 }
 
 /// The failure if nobody has the certificate signed again.
-pub(super) fn no_login(consumer: &ConsumerSide<'_>, server: &str) -> Failure {
+pub(super) fn no_login(consumer: &ConsumerSide<'_>, server: &NotAccepted) -> Failure {
     let (provider, own) = (&consumer.peer, consumer.home.cluster_id());
     failure(
         consumer,
@@ -128,7 +133,7 @@ pub(super) fn no_login(consumer: &ConsumerSide<'_>, server: &str) -> Failure {
 }
 
 /// The failure if the next certificate is not accepted either.
-pub(super) fn no_login_again(consumer: &ConsumerSide<'_>, server: &str) -> Failure {
+pub(super) fn no_login_again(consumer: &ConsumerSide<'_>, server: &NotAccepted) -> Failure {
     let provider = &consumer.peer;
     failure(
         consumer,
@@ -139,7 +144,7 @@ pub(super) fn no_login_again(consumer: &ConsumerSide<'_>, server: &str) -> Failu
     )
 }
 
-fn failure(consumer: &ConsumerSide<'_>, server: &str, what: &str) -> Failure {
+fn failure(consumer: &ConsumerSide<'_>, NotAccepted(server): &NotAccepted, what: &str) -> Failure {
     let provider = &consumer.peer;
     let text = format!("the API server of {provider} at {server} {what}");
     Failure::new(Code::Refused, text)
