@@ -107,7 +107,7 @@ func (p *planted) outcomes(faults []*fault, jobs int, counts func(*fault, string
 		if err != nil {
 			return nil, err
 		}
-		open = slices.DeleteFunc(open, func(place int) bool { return !tests.reaches[faults[place].number] })
+		open = slices.DeleteFunc(open, func(place int) bool { return !tests.reach(faults[place]) })
 		err = inParallel(jobs, open, func(place int) error {
 			by, err := tests.try(faults[place])
 			outcomes[place] = outcome{by: by, isReached: true}

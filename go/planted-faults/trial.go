@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,20 +9,32 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// suite is the tests of a folder, which reach some faults.
+// suite is the tests of a folder.
 type suite struct {
 	program string
 	folder  string
 	// arguments are those of the program.
 	arguments []string
-	takes     time.Duration
-	reaches   map[int]bool
+	// parts are the tests, those that take the least time first.
+	parts []part
 }
+
+// part is some of the tests, which reach some faults.
+type part struct {
+	names   []string
+	takes   time.Duration
+	reaches map[int]bool
+}
+
+// sizeOfPart is the number of tests that run in one process: all are ready only when the module is
+// compiled, and one alone would wait for it as long as all others do.
+const sizeOfPart = 8
 
 // testFolders are those with tests.
 var testFolders = []string{"go", "go/controller", "go/compare"}
@@ -58,53 +71,98 @@ func (p *planted) build(folder string) (*suite, error) {
 		program:   filepath.Join(p.folder, name+".test"),
 		folder:    filepath.Join(p.root, folder),
 		arguments: argumentsOfTests[folder],
-		reaches:   map[int]bool{},
 	}
 	if printed := p.goes(folder, "test", "-c", "-o", tests.program); printed != "" {
 		return nil, fmt.Errorf("the tests of %s do not compile:\n%s", folder, printed)
 	}
-	reached := filepath.Join(p.folder, name+".reached")
-	if err := os.WriteFile(reached, nil, 0o600); err != nil {
+	names, err := tests.names()
+	if err != nil {
 		return nil, err
 	}
 	started := time.Now()
-	failed, err := tests.run(0, longest, "REACHED_FAULTS="+reached)
-	if err == nil && failed != "" {
-		err = fmt.Errorf("%s of %s fails without a fault", failed, folder)
+	for names := range slices.Chunk(names, sizeOfPart) {
+		part, err := tests.observe(names, filepath.Join(p.folder, name+".reached"))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", folder, err)
+		}
+		tests.parts = append(tests.parts, part)
 	}
+	slices.SortFunc(tests.parts, func(a, b part) int { return cmp.Compare(a.takes, b.takes) })
+	fmt.Printf("%d tests of %s in %d s\n", len(names), folder, int(time.Since(started).Seconds()))
+	return tests, nil
+}
+
+// names are those of all tests, examples and seeds of fuzzers.
+func (s *suite) names() ([]string, error) {
+	listing := exec.Command(s.program, "-test.list", ".")
+	listing.Dir = s.folder
+	printed, err := listing.Output()
 	if err != nil {
 		return nil, err
 	}
-	tests.takes = time.Since(started)
-	fmt.Printf("the tests of %s in %d s\n", folder, int(tests.takes.Seconds()))
+	isBenchmark := func(name string) bool { return strings.HasPrefix(name, "Benchmark") }
+	return slices.DeleteFunc(strings.Fields(string(printed)), isBenchmark), nil
+}
+
+// observe runs a part without a fault, and notes what it reaches.
+func (s *suite) observe(names []string, reached string) (part, error) {
+	observed := part{names: names, reaches: map[int]bool{}}
+	if err := os.WriteFile(reached, nil, 0o600); err != nil {
+		return observed, err
+	}
+	started := time.Now()
+	failed, err := s.run(observed, 0, longest, "REACHED_FAULTS="+reached)
+	if err == nil && failed != "" {
+		err = fmt.Errorf("%s fails without a fault", failed)
+	}
+	if err != nil {
+		return observed, err
+	}
+	observed.takes = time.Since(started)
 	numbers, err := os.ReadFile(reached)
 	if err != nil {
-		return nil, err
+		return observed, err
 	}
 	for line := range strings.FieldsSeq(string(numbers)) {
 		number, err := strconv.Atoi(line)
 		if err != nil {
-			return nil, err
+			return observed, err
 		}
-		tests.reaches[number] = true
+		observed.reaches[number] = true
 	}
-	return tests, nil
+	return observed, nil
 }
 
-// try runs the tests with a fault, and returns the one that fails.
+// reach tells whether a test reaches a fault.
+func (s *suite) reach(fault *fault) bool {
+	return slices.ContainsFunc(s.parts, func(part part) bool { return part.reaches[fault.number] })
+}
+
+// try runs the tests that reach a fault, and returns the one that fails.
 func (s *suite) try(fault *fault) (string, error) {
-	return s.run(fault.number, time.Minute+10*s.takes)
+	for _, part := range s.parts {
+		if !part.reaches[fault.number] {
+			continue
+		}
+		if failed, err := s.run(part, fault.number, time.Minute+10*part.takes); failed != "" || err != nil {
+			return failed, err
+		}
+	}
+	return "", nil
 }
 
 var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
-// run runs the tests, and returns the first one that fails. Tests that do not end fail, as those
-// of Go do.
-func (s *suite) run(fault int, atMost time.Duration, environment ...string) (string, error) {
+// run runs a part of the tests, and returns the first one that fails. Tests that do not end fail,
+// as those of Go do.
+func (s *suite) run(part part, fault int, atMost time.Duration, environment ...string) (string, error) {
 	// The program ends itself before.
 	ctx, cancel := context.WithTimeout(context.Background(), atMost+time.Minute)
 	defer cancel()
-	arguments := append([]string{"-test.failfast", "-test.timeout", atMost.String()}, s.arguments...)
+	arguments := append([]string{
+		"-test.failfast", "-test.timeout", atMost.String(),
+		"-test.run", "^(" + strings.Join(part.names, "|") + ")$",
+	}, s.arguments...)
 	tests := exec.CommandContext(ctx, s.program, arguments...)
 	tests.Dir = s.folder
 	tests.Env = append(os.Environ(), fmt.Sprintf("PLANTED_FAULT=%d", fault))
