@@ -69,8 +69,9 @@ pub struct HolderStatus {
     /// or if it is not renewed at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renewal_due_at: Option<Timestamp>,
-    /// Why the identity or its renewal is refused. If the provider denied a slice
-    /// by a condition, the slice has no error here.
+    /// Why the identity or its renewal is refused, also by the API server that does not let the
+    /// certificate in (`certificate-not-trusted`). If the provider denied a slice by a condition,
+    /// the slice has no error here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<Error>,
 }

@@ -143,7 +143,8 @@ fn of_control_plane(phase: &Phase) -> HolderStatus {
     let status = phase.of_holder(Holder::ControlPlane);
     match phase {
         Phase::NeedsRights(issued) | Phase::Authenticated(issued) => {
-            with_credential(status, &issued.credential, &issued.renewal)
+            let not_trusted = issued.not_trusted.as_ref();
+            with_credential(status, &issued.credential, &issued.renewal, not_trusted)
         }
         _ => status,
     }
@@ -152,7 +153,10 @@ fn of_control_plane(phase: &Phase) -> HolderStatus {
 fn of_slice(slice: SliceStatus) -> HolderStatus {
     let status = slice.phase.of_holder(Holder::Slice(slice.slice.name));
     match slice.phase.settled() {
-        Some(settled) => with_credential(status, &settled.credential, &settled.renewal),
+        Some(settled) => {
+            let not_trusted = settled.not_trusted.as_ref();
+            with_credential(status, &settled.credential, &settled.renewal, not_trusted)
+        }
         None => status,
     }
 }
@@ -161,9 +165,11 @@ fn with_credential(
     status: HolderStatus,
     credential: &Credential,
     renewal: &Renewal,
+    not_trusted: Option<&Error>,
 ) -> HolderStatus {
     let (renewal_due_at, refused) = match renewal {
-        Renewal::Never | Renewal::Due(_) => (None, None),
+        Renewal::Never => (None, None),
+        Renewal::Due(_) => (None, not_trusted.cloned()),
         Renewal::NotBefore(due) => (Some(*due), None),
         Renewal::Denied { error, again_at } => (Some(*again_at), Some(error.clone())),
     };

@@ -43,8 +43,9 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
         )),
         loaded => {
             loaded?;
-            home.learn_client_cas();
+            let unknown_cas = home.learn_client_cas();
             let peerings = overview::peerings(context, &mut home)?;
+            say_unknown_cas(context, &peerings, unknown_cas);
             findings.extend(of_key(&home, &peerings)?);
             findings.extend(of_shared_key(&home)?);
             let options = home.site().options();
@@ -79,6 +80,17 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
             Ok(())
         }
         number => Err(Failure::waiting(counted(number, "finding"))),
+    }
+}
+
+/// Says that no certificate was compared with the client CAs. That is no finding: nobody has to
+/// mend what this user may not read.
+fn say_unknown_cas(context: &Context, peerings: &[Peering], unknown: Option<String>) {
+    let is_provider = peerings.iter().any(|it| it.role == Role::Consumer);
+    if let Some(why) = unknown.filter(|_| is_provider) {
+        context.printer.warning(&format!(
+            "the CAs by which the API server lets clients in could not be looked at, so no certificate was compared with them: {why}"
+        ));
     }
 }
 

@@ -20,6 +20,7 @@ pub(super) fn run(context: &Context, arguments: &Renew) -> Result<()> {
         return both(context, arguments);
     }
     let mut home = context.open(Use::Write)?;
+    home.learn_client_cas();
     let before = overview::peerings(context, &mut home)?;
     let peers = overview::peers(&home);
     if let Some(peer) = &arguments.remote_cluster_id
@@ -68,6 +69,8 @@ fn both(context: &Context, arguments: &Renew) -> Result<()> {
     } = Homes::open(context, &remote)?;
     let mut remote = remote.ok_or_else(|| Failure::usage("name the remote home"))?;
     replicate::directions(&local, &remote)?;
+    local.learn_client_cas();
+    remote.learn_client_cas();
     let before = (
         overview::peerings(context, &mut local)?,
         overview::peerings(context, &mut remote)?,

@@ -70,6 +70,7 @@ struct Seen {
 impl Seen {
     fn now(context: &Context, arguments: &Status) -> Result<Self> {
         let mut home = context.open(Use::Read)?;
+        home.learn_client_cas();
         let mut peerings = overview::peerings(context, &mut home)?;
         let mut legacy = legacy::status::peerings(context, &home)?;
         if let Some(peer) = &arguments.remote_cluster_id {

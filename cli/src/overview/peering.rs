@@ -161,6 +161,8 @@ fn renewal(holder: &HolderStatus, peer: &ClusterId, step: &Step) -> Renewal {
     match (holder.valid_until, holder.renewal_due_at, &holder.refused) {
         (None, ..) => Renewal::None,
         (Some(_), Some(due), _) => Renewal::NotBefore(due),
+        // The next certificate takes the place of one that lets nobody in.
+        (Some(_), None, Some(error)) if error.code() == "certificate-not-trusted" => Renewal::Due,
         (Some(_), None, Some(error)) => Renewal::Cannot(error.to_string()),
         (Some(_), None, None) if is_awaited => Renewal::Awaited,
         (Some(_), None, None) => Renewal::Due,

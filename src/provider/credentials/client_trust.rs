@@ -5,7 +5,7 @@
 //! due, once for each set of CAs: if the signer uses none of the CAs in the set, the next
 //! certificate is as useless as the present one. What is undecided makes no renewal due.
 
-use super::{Credential, HolderContext};
+use super::{Credential, HolderContext, Renewal};
 use crate::{
     crypto::CertificateChain,
     error::{Error, PolicyRefusal},
@@ -38,6 +38,16 @@ impl HolderContext<'_> {
             (false, false) => Some(Distrust::New),
             (false, true) => Some(Distrust::GivenUp),
         }
+    }
+
+    /// The refusal of the certificate by the API server, if its renewal is due for that.
+    pub(crate) fn due_for_trust(
+        &self,
+        credential: &Credential,
+        renewal: &Renewal,
+    ) -> Option<Error> {
+        let is_due = matches!(renewal, Renewal::Due(_));
+        (is_due && self.distrust(credential).is_some()).then(|| self.not_trusted())
     }
 
     /// Remembers whether the API server lets the certificate in, so that the next look verifies

@@ -4,6 +4,7 @@ use super::{Credential, HolderContext, Renewal};
 use crate::{
     assurance::commitment::COMMITMENT_ANNOTATION,
     crypto::Nonce,
+    error::Error,
     model::{Identity, IdentitySpec, IdentityType, Metadata, NamespaceName, Tenant, names},
     provider::{record::Record, rights::Granted},
     verify::VerifiedTenant,
@@ -19,6 +20,8 @@ pub struct Issued {
     pub credential: Credential,
     /// The state of the certificate's renewal.
     pub renewal: Renewal,
+    /// The refusal of the certificate by the API server, if the renewal is due for it.
+    pub(crate) not_trusted: Option<Error>,
     pub(crate) nonce: Nonce,
     /// Whether Liqo completed the exchange. Then the provider must still make the
     /// record.
@@ -28,13 +31,15 @@ pub struct Issued {
 
 impl Issued {
     pub(crate) fn new(granted: &Granted<'_>, nonce: Nonce) -> Self {
+        let renewal = granted.context.renewal(granted.credential);
         Self {
             tenant: granted.verified.clone(),
             nonce,
             credential: granted.credential.clone(),
             is_adopted: !granted.context.look.observed.is_known(),
             identity: identity(granted),
-            renewal: granted.context.renewal(granted.credential),
+            not_trusted: granted.context.due_for_trust(granted.credential, &renewal),
+            renewal,
         }
     }
 

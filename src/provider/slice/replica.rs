@@ -188,11 +188,13 @@ impl<'a> SliceLook<'a> {
             }
         };
         let renewal = context.renewal(&credential);
+        let not_trusted = context.due_for_trust(&credential, &renewal);
         let is_told = self.told(&credential) == self.object.status;
         let settled = Box::new(SettledSlice {
             slice: verified,
             credential,
             renewal,
+            not_trusted,
         });
         let decided = record.decided.as_ref();
         let is_active = self.look.observed.condition() == TenantCondition::Active;

@@ -31,6 +31,8 @@ pub struct SettledSlice {
     pub credential: Credential,
     /// The state of the certificate's renewal.
     pub renewal: Renewal,
+    /// The refusal of the certificate by the API server, if the renewal is due for it.
+    pub(crate) not_trusted: Option<Error>,
 }
 
 impl SliceLook<'_> {

@@ -11,6 +11,7 @@ use std::{
 };
 
 use liqo_auth::{
+    Machine,
     crypto::{Answer, Authority, BoxError, CaBundle, CertificateChain, Entropy, RecordKey},
     error::{Error, Fault, PolicyRefusal},
     machine::{Holder, Step},
@@ -287,10 +288,20 @@ fn a_signer_that_is_away_is_asked_until_it_answers() {
     assert_eq!(refusals(&step), not_trusted());
     assert_eq!(step.wait.awaiting.len(), 1);
     assert!(matches!(peering.renewal(), Renewal::Due(_)));
+    // The state of the peering says so, too.
+    let named = |peering: &Peering| {
+        let (view, now) = (peering.exchange.provider_view(), peering.exchange.now);
+        let status = Machine::look(&peering.exchange.provider, &view, now).unwrap();
+        let refused = status.control_plane.refused;
+        refused.map(|error| error.code())
+    };
+    assert_eq!(named(&peering), Some("certificate-not-trusted"));
     // The set comes back before the signer does.
     assert_eq!(refusals(&peering.trusts(&[1])), vec![]);
+    assert_eq!(named(&peering), None);
     peering.trusts(&[2]);
     peering.signs_with(2).settle();
+    assert_eq!(named(&peering), None);
     assert_eq!((peering.signed(), peering.is_by(2)), (2, true));
 }
 

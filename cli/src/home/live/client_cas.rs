@@ -5,34 +5,58 @@
 //! gone stays until it has expired, or until somebody deletes the ConfigMap, which the API server
 //! then makes anew. So a CA that is missing there is trusted by no API server.
 
-use std::time::Duration;
+use std::{fmt::Display, time::Duration};
 
 use futures::{FutureExt, Stream, StreamExt};
 use kube::{Client, api::DynamicObject};
 use liqo_auth::{
-    crypto::CaBundle,
+    crypto::{CaBundle, CertificateError},
     model::{Kind, Object, ObjectRef},
     policy::Policy,
 };
 use liqo_auth_kube::{find, follow, get};
 use tokio::time::sleep;
 
-use crate::home::{Ground, Home};
+use super::failure;
+use crate::{
+    failure::{Failure, Result},
+    home::{Ground, Home},
+};
 
 impl Home {
-    /// Reads the CAs by which a cluster's API server lets clients in, if the command may.
-    pub(crate) fn learn_client_cas(&mut self) {
-        if let Ground::Cluster(live) = &mut self.ground {
-            let found = live.runtime.block_on(get(&live.client, &place()));
-            let Ok(Some(Object::ConfigMap(config_map))) = found else {
-                return;
-            };
-            let pem = config_map.data.get(KEY);
-            self.settings.client_cas = pem.and_then(|pem| read(pem));
-            let cas = &self.settings.client_cas;
-            self.written_settings.client_cas.clone_from(cas);
+    /// Reads the CAs by which a cluster's API server lets clients in. Returns why they could not
+    /// be read: then they are unknown, and nothing is decided by them.
+    pub(crate) fn learn_client_cas(&mut self) -> Option<String> {
+        let Ground::Cluster(live) = &self.ground else {
+            return None;
+        };
+        match live.runtime.block_on(published(&live.client)) {
+            Ok(cas) => {
+                self.settings.client_cas.clone_from(&cas);
+                self.written_settings.client_cas = cas;
+                None
+            }
+            Err(failure) => Some(failure.to_string()),
         }
     }
+}
+
+/// The CAs, as the API server says them now. None if it says none.
+async fn published(client: &Client) -> Result<Option<CaBundle>> {
+    let found = get(client, &place()).await.map_err(failure)?;
+    let Some(Object::ConfigMap(config_map)) = found else {
+        let unreadable = found.as_ref().and_then(Object::as_unreadable);
+        return match unreadable {
+            Some(unreadable) => Err(unread(&unreadable.reason)),
+            None => Ok(None),
+        };
+    };
+    let cas = config_map.data.get(KEY).map(|pem| parse(pem)).transpose();
+    cas.map_err(|error| unread(&error))
+}
+
+fn unread(why: &impl Display) -> Failure {
+    Failure::at_odds(format!("{}: {why}", place()))
 }
 
 /// The API server's ConfigMap. Everybody who verifies its clients as well may read it, by the
@@ -79,11 +103,14 @@ fn client_cas(config_map: &DynamicObject) -> Option<CaBundle> {
 }
 
 fn read(pem: &str) -> Option<CaBundle> {
-    let cas = CaBundle::from_pem(pem.as_bytes(), &Policy::compatible());
-    let cas = cas.inspect_err(|error| {
+    let cas = parse(pem).inspect_err(|error| {
         tracing::warn!(object = %place(), %error, "the client CAs cannot be read: no certificate is compared with them");
     });
     cas.ok()
+}
+
+fn parse(pem: &str) -> Result<CaBundle, CertificateError> {
+    CaBundle::from_pem(pem.as_bytes(), &Policy::compatible())
 }
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(5 * 60);

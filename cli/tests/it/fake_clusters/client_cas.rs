@@ -130,6 +130,71 @@ fn doctor_names_a_signer_that_the_api_server_does_not_trust() {
     }
 }
 
+#[test]
+fn status_names_what_no_client_ca_has_issued_and_renew_has_it_signed_again() {
+    let folder = Folder::new();
+    let (milan, _rome) = clusters(&folder);
+    let mut signs = milan.signs_with(1);
+    folder.ok(AUTHENTICATE);
+    folder.ok("create resourceslice mypool --kubeconfig rome --remote-kubeconfig milan");
+    let names = || {
+        let status = folder.run("status --kubeconfig milan");
+        assert_eq!(status.code, 0, "{status:?}");
+        let warnings = status.err.lines();
+        let warnings = warnings.filter(|it| it.contains("the API server does not accept"));
+        (warnings.count(), status.out.matches(" now").count())
+    };
+    assert_eq!(names(), (0, 0));
+    let ways = [
+        "renew --kubeconfig milan",
+        "renew --kubeconfig rome --remote-kubeconfig milan",
+        "renew --kubeconfig milan --remote-kubeconfig rome",
+    ];
+    for (number, way) in (2..).zip(ways) {
+        let before = milan.certificates();
+        a_second_later();
+        signs.abort();
+        signs = milan.signs_with(number);
+        milan.trusts(&[&ca(number)]);
+        assert_eq!(names(), (2, 2), "{way}");
+        assert_eq!(milan.certificates(), before);
+        let renewed = folder.ok(way);
+        assert!(
+            renewed.matches(": renewed, until").count() >= 2,
+            "{renewed}"
+        );
+        let after = milan.certificates();
+        let mut both = after.iter().zip(&before);
+        assert!(both.all(|(after, before)| after != before), "{way}");
+        assert_eq!(names(), (0, 0), "{way}");
+    }
+}
+
+#[test]
+fn doctor_says_that_it_may_not_look_at_the_client_cas() {
+    let folder = Folder::new();
+    let (milan, rome) = clusters(&folder);
+    let _signs = milan.signs_with(1);
+    folder.ok(AUTHENTICATE);
+    milan.trusts(&[&ca(2)]);
+    let _server = milan.has_a_user(&folder, "account", all_but_the_client_cas());
+    let says = |kubeconfig: &str| {
+        let run = folder.run(&format!("doctor --kubeconfig {kubeconfig}"));
+        assert_ne!(run.code, 1, "{run:?}");
+        (run.code, run.err.matches("could not be looked at").count())
+    };
+    assert_eq!(says("account"), (0, 1));
+    assert_eq!(says("milan"), (4, 0));
+    let before = milan.certificates();
+    folder.ok("renew --kubeconfig account");
+    assert_eq!(milan.certificates(), before);
+    milan.trusts(&["no certificate"]);
+    assert_eq!(says("milan"), (0, 1));
+    // A consumer has nothing to compare.
+    rome.trusts(&["no certificate"]);
+    assert_eq!(says("rome"), (0, 0));
+}
+
 /// The refused login alone shows it: the API server keeps an earlier CA in its ConfigMap.
 #[test]
 fn a_certificate_that_does_not_log_in_is_signed_again() {
@@ -364,6 +429,7 @@ fn all_but_the_client_cas() -> Vec<Rule> {
         "clusterrolebindings",
         "clusterroles",
         "events",
+        "identities",
         "namespacemaps",
         "namespaces",
         "renews",
