@@ -83,7 +83,10 @@ impl Failure {
 /// Whether the input was refused because this side has a newer object. Waiting
 /// does not help then: the peer must send other input.
 fn is_better_held(missing: &Precondition) -> bool {
-    matches!(missing, Precondition::NotNewer { .. })
+    matches!(
+        missing,
+        Precondition::NotNewer { .. } | Precondition::Older { .. }
+    )
 }
 
 /// An error of the library as one paragraph.

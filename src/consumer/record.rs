@@ -82,6 +82,10 @@ pub(crate) struct Received {
     pub(super) at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) asked: Option<Asked>,
+    /// When the last certificate began that took the place of one that ended later. None that
+    /// began before comes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) none_before: Option<Timestamp>,
 }
 
 /// A request for the next certificate. Each certificate has at most one.

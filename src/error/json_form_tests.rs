@@ -312,6 +312,13 @@ fn too_early() -> Vec<Error> {
                 held: later(),
             },
         ),
+        in_identity(
+            "spec.authParams.signedCRT",
+            Precondition::Older {
+                found: time(),
+                none_before: later(),
+            },
+        ),
     ]
 }
 

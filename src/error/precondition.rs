@@ -115,6 +115,20 @@ family! {
             advice: "Keep the stored certificate; if the provider should have renewed it, have \
                      the provider issue one that ends later.",
         },
+        /// The certificate is older than one that took the place of a certificate that ended
+        /// later. The message may be an earlier answer of the provider that arrives late.
+        #[error("the certificate begins at {found}, and none that begins before {none_before} is taken")]
+        Older {
+            /// When the received certificate begins.
+            found: Timestamp,
+            /// When the last certificate began that took the place of a longer one.
+            none_before: Timestamp,
+        } => {
+            code: "certificate-older",
+            rule: NoRule("the stored certificate is the later one, and stays"),
+            advice: "Keep the stored certificate; if it does not let this cluster in, have the \
+                     provider sign another one (`sign-again --force`).",
+        },
     }
 }
 

@@ -85,7 +85,10 @@ impl HolderContext<'_> {
         };
         let wanted = self.wanted(auth_params);
         let accepted = self.accept(allowed, &wanted);
-        Some(accepted.map(|accepted| OfferedIdentity { wanted, accepted }))
+        Some(accepted.and_then(|accepted| {
+            self.check_begin(&accepted)?;
+            Ok(OfferedIdentity { wanted, accepted })
+        }))
     }
 
     fn compare(

@@ -10,7 +10,7 @@ use crate::{
     crypto::Nonce,
     error::Error,
     machine::{Awaited, Notice, expired_at},
-    model::{Identity, Kubeconfig, ObjectRef, Resource, Tenant},
+    model::{Identity, Kubeconfig, ObjectRef, Resource, Tenant, Timestamp},
 };
 
 /// An identity whose kubeconfig is stored and matches the Identity.
@@ -72,6 +72,9 @@ impl HolderContext<'_> {
                     plan.records
                         .change(|record| offered.accepted.record_pins(record));
                 }
+                if let Some(begins) = offered.accepted.begins_anew(&stored.accepted) {
+                    self.forbid_before(begins, &stored.accepted, plan);
+                }
                 self.take(offered, plan);
             }
             Offer::Refused(error) => {
@@ -83,6 +86,17 @@ impl HolderContext<'_> {
         self.maintain_renew(identity, accepted, renewal, offer, plan)?;
         self.say(identity, stored, plan);
         Ok(())
+    }
+
+    /// Takes no certificate any more that begins before this time.
+    fn forbid_before(&self, begins: Timestamp, held: &AcceptedIdentity, plan: &mut Plan<'_>) {
+        let record = self.look.observed.record();
+        let Some(mut received) = held.received(&self.holder, record, self.look.now) else {
+            return;
+        };
+        received.none_before = Some(begins);
+        plan.records
+            .change(|record| record.set_received(&self.holder, received));
     }
 
     fn say(&self, identity: &Identity, stored: &StoredIdentity, plan: &mut Plan<'_>) {

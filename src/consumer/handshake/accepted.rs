@@ -10,7 +10,7 @@ use crate::{
         look::Look,
         record::{Received, Record},
     },
-    crypto::{CertificateError, Fingerprint, Nonce, PublicKey, SigningKey},
+    crypto::{Certificate, CertificateError, Fingerprint, Nonce, PublicKey, SigningKey},
     error::{CommitmentFault, Error, Fault, PeerIncompatible, PeerMisbehaved, Precondition},
     machine::{Holder, Notice},
     model::{Identity, Timestamp},
@@ -97,19 +97,26 @@ impl AcceptedIdentity {
         now: Timestamp,
     ) -> Option<Received> {
         let certificate = self.fingerprint()?;
-        let known = record
-            .and_then(|record| record.received(holder))
-            .filter(|received| received.certificate == certificate);
+        let before = record.and_then(|record| record.received(holder));
+        let known = before.filter(|received| received.certificate == certificate);
         Some(known.unwrap_or(Received {
             certificate,
             at: now,
             asked: None,
+            none_before: before.and_then(|received| received.none_before),
         }))
     }
 
     pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {
         let chain = self.identity.credentials.certificate()?;
         Some(chain.leaf().fingerprint())
+    }
+
+    /// When this certificate begins, if it takes the place of one that ends later.
+    pub(crate) fn begins_anew(&self, held: &Self) -> Option<Timestamp> {
+        let new = self.identity.credentials.certificate()?.leaf();
+        let old = held.identity.credentials.certificate()?.leaf();
+        begins_anew(new, old).then_some(new.not_before)
     }
 
     /// Checks whether this verified Identity may replace the stored one. An older
@@ -124,7 +131,8 @@ impl AcceptedIdentity {
                     return Ok(Comparison::Same);
                 }
                 let follows = held.awaits_new_key && !self.awaits_new_key;
-                if is_same || follows || new.not_after > old.not_after {
+                let is_newer = new.not_after > old.not_after || begins_anew(new, old);
+                if is_same || follows || is_newer {
                     return Ok(Comparison::Newer);
                 }
                 let fault = Precondition::NotNewer {
@@ -140,7 +148,29 @@ impl AcceptedIdentity {
     }
 }
 
+/// Whether a certificate ends earlier than another one, and was issued later all the same: its
+/// signer has another CA or another lifetime now.
+fn begins_anew(new: &Certificate, old: &Certificate) -> bool {
+    new.not_after < old.not_after && new.not_before > old.not_before
+}
+
 impl HolderContext<'_> {
+    /// Checks that a certificate is not older than one that took the place of a longer one. The
+    /// longer one would come back otherwise, since it ends later.
+    pub(crate) fn check_begin(&self, accepted: &AcceptedIdentity) -> Result<(), Error> {
+        let none_before = self.recorded().and_then(|it| it.none_before);
+        let begins = accepted.identity.credentials.certificate();
+        let begins = begins.map(|chain| chain.leaf().not_before);
+        let (Some(found), Some(none_before)) = (begins, none_before) else {
+            return Ok(());
+        };
+        if found >= none_before {
+            return Ok(());
+        }
+        let fault = Precondition::Older { found, none_before };
+        Err(Error::new(fault, None, "spec.authParams.signedCRT"))
+    }
+
     /// Makes all checks on an Identity: its content, the recorded pins, and the
     /// provider's proof of its own key.
     pub(crate) fn accept(

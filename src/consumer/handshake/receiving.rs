@@ -4,13 +4,16 @@ use crate::{
     assurance::commitment::COMMITMENT_ANNOTATION,
     audit::{Decision, Event},
     consumer::{
-        AcceptedIdentity, credentials::holder_context::HolderContext, keys::Keys, look::Look,
-        record::Plan,
+        AcceptedIdentity,
+        credentials::holder_context::HolderContext,
+        keys::Keys,
+        look::Look,
+        record::{Plan, Received},
     },
     crypto::Nonce,
     error::{Error, Fault, PolicyRefusal, Precondition},
     machine::{Awaited, Holder, Notice},
-    model::{Identity, Metadata, ObjectRef, Resource, TextMap, names},
+    model::{Identity, Metadata, ObjectRef, Resource, TextMap, Timestamp, names},
 };
 
 impl Look<'_> {
@@ -61,9 +64,13 @@ impl Look<'_> {
         }
         let context = HolderContext::of_control_plane(*self);
         let accepted = context.accept(keys, received)?;
-        context.check_follows(keys, &accepted, received)?;
+        let begins_anew = context.check_follows(keys, &accepted, received)?;
         self.ensure_namespace(plan)?;
         let receipt = accepted.received(&Holder::ControlPlane, observed.record(), self.now);
+        let receipt = receipt.map(|receipt| Received {
+            none_before: begins_anew.or(receipt.none_before),
+            ..receipt
+        });
         plan.records.change(|record| {
             accepted.record_pins(record);
             if let Some(receipt) = receipt {
@@ -110,26 +117,31 @@ impl Look<'_> {
 impl HolderContext<'_> {
     /// Checks that a received Identity does not replace a better one. The same content
     /// replaces nothing. A certificate that expires at the same time as the stored one
-    /// is accepted, because the provider may have issued the certificate again.
+    /// is accepted, because the provider may have issued the certificate again. Returns when the
+    /// certificate begins, if it takes the place of one that ends later.
     fn check_follows(
         &self,
         keys: &Keys,
         accepted: &AcceptedIdentity,
         received: &Identity,
-    ) -> Result<(), Error> {
-        let other = self.identity.filter(|it| it.spec != received.spec);
-        let Some(Ok(held)) = other.map(|stored| self.accept(keys, stored)) else {
-            return Ok(());
+    ) -> Result<Option<Timestamp>, Error> {
+        if self.identity.is_some_and(|it| it.spec == received.spec) {
+            return Ok(None);
+        }
+        let older = |error: Error| error.moved_to(Some(received.id()), "spec.authParams.signedCRT");
+        self.check_begin(accepted).map_err(older)?;
+        let Some(Ok(held)) = self.identity.map(|stored| self.accept(keys, stored)) else {
+            return Ok(None);
         };
         if accepted.awaits_new_key && !held.awaits_new_key {
             self.accept(&keys.current_only(), received)?;
         }
         match accepted.compare(&held) {
-            Ok(_) => Ok(()),
+            Ok(_) => Ok(accepted.begins_anew(&held)),
             Err((Fault::Precondition(Precondition::NotNewer { found, held }), _))
                 if found == held =>
             {
-                Ok(())
+                Ok(None)
             }
             Err((fault, field)) => Err(Error::found_in(received, field, fault)),
         }

@@ -68,14 +68,22 @@ fn replaced(context: &HolderContext<'_>) -> Option<Fingerprint> {
     held.issued.as_ref()?.fingerprint()
 }
 
-/// Asks the configured signer, and stores the certificate. `renews` is the
-/// certificate in force, if the request renews this certificate. Then a denial is
-/// recorded, and a new certificate that does not end later than the one in force is
-/// refused. Returns whether a new certificate is stored.
+/// The certificate in force, which a request renews.
+#[derive(Clone, Copy)]
+pub(super) struct Renewed<'a> {
+    pub(super) issued: &'a IssuedCertificate,
+    /// Whether no client CA of the API server has issued it.
+    pub(super) is_distrusted: bool,
+}
+
+/// Asks the configured signer, and stores the certificate. If the request renews a
+/// certificate, a denial is recorded, and a new certificate that does not end later than the
+/// one in force is refused, unless it [may](HolderContext::may_end_earlier). Returns whether a
+/// new certificate is stored.
 pub(super) fn ask(
     context: &HolderContext<'_>,
     request: &SigningRequest,
-    renews: Option<&IssuedCertificate>,
+    renews: Option<Renewed<'_>>,
     plan: &mut Plan<'_>,
 ) -> Result<bool, Error> {
     let configuration = context.look.configuration;
@@ -95,9 +103,9 @@ pub(super) fn ask(
         Answer::Denied(reason) => {
             let reason = shortened(&reason);
             match renews {
-                Some(present) => {
+                Some(Renewed { issued, .. }) => {
                     let refused = RefusedRenewal::denied(request.id, request.now, reason);
-                    refuse_renewal(context, present, refused, plan);
+                    refuse_renewal(context, issued, refused, plan);
                 }
                 None => context.refuse(PolicyRefusal::CredentialDenied { reason }, plan),
             }
@@ -111,17 +119,20 @@ pub(super) fn ask(
 fn take(
     context: &HolderContext<'_>,
     request: &SigningRequest,
-    renews: Option<&IssuedCertificate>,
+    renews: Option<Renewed<'_>>,
     chain: &CertificateChain,
     plan: &mut Plan<'_>,
 ) -> Result<bool, Error> {
     context.check(chain)?;
     let now = request.now;
     let until = chain.leaf().not_after;
-    if let Some(present) = renews.filter(|present| until <= present.until()) {
+    if let Some(renewed) = renews
+        && until <= renewed.issued.until()
+        && !context.may_end_earlier(renewed, chain)
+    {
         // This check prevents an endless series of renewals.
         let refused = RefusedRenewal::without_progress(request.id, now, until);
-        refuse_renewal(context, present, refused, plan);
+        refuse_renewal(context, renewed.issued, refused, plan);
         context.give_up(plan);
         return Ok(false);
     }
@@ -146,6 +157,18 @@ fn take(
     };
     context.tell(issued, plan);
     Ok(true)
+}
+
+impl HolderContext<'_> {
+    /// Whether a certificate that ends no later may take the place of the one in force: the API
+    /// server does not let the present one in, or an administrator wants another one, and the API
+    /// server may let the new one in. So it happens once for each set of CAs, and once for each
+    /// wish.
+    fn may_end_earlier(&self, renewed: Renewed<'_>, chain: &CertificateChain) -> bool {
+        let is_wanted = || self.held.is_some_and(|held| held.due_now);
+        let trust = || self.client_cas.and_then(|cas| cas.trust(chain));
+        (renewed.is_distrusted || is_wanted()) && trust() != Some(false)
+    }
 }
 
 /// Records a refused renewal. The present certificate stays in force. The provider

@@ -14,10 +14,14 @@
 //! before the end, so no jump prevents the renewal permanently. Renewals do not form
 //! an endless series: each accepted certificate ends later than the certificate that
 //! it renews. An administrator may have a renewal due earlier, once, and so does a change of the
-//! API server's client CAs ([`client_trust`](super::client_trust)). A new certificate is due at
-//! once only if it is about to expire.
+//! API server's client CAs ([`client_trust`](super::client_trust)): then the next certificate may
+//! end earlier. A new certificate is due at once only if it is about to expire.
 
-use super::{Credential, HolderContext, SigningRequest, certificate, client_trust::Distrust};
+use super::{
+    Credential, HolderContext, SigningRequest,
+    certificate::{self, Renewed},
+    client_trust::Distrust,
+};
 use crate::{
     error::{Disposition, Error},
     machine::{due_at, expired_at},
@@ -37,7 +41,8 @@ pub enum Renewal {
     /// until the new one arrives.
     Due(Box<SigningRequest>),
     /// The signer denied the renewal, or issued a certificate that does not end later
-    /// than the present one, or one that the API server does not let in either.
+    /// than the present one, which is still good, or one that the API server does not let in
+    /// either.
     Denied {
         /// The reason for the denial.
         error: Error,
@@ -108,7 +113,11 @@ impl HolderContext<'_> {
             Renewal::Due(request) => request,
         };
         let issued = self.held.and_then(|held| held.issued.as_ref());
-        let asked = plan.attempt(|plan| certificate::ask(self, &request, issued, plan));
+        let renewed = issued.map(|issued| Renewed {
+            issued,
+            is_distrusted,
+        });
+        let asked = plan.attempt(|plan| certificate::ask(self, &request, renewed, plan));
         if is_distrusted && matches!(asked, Ok(false)) {
             plan.refuse(self.not_trusted());
         }

@@ -8,7 +8,10 @@ use liqo_auth::{
     model::{Identity, names},
 };
 
-use crate::consumer::home::{HOUR, Home, IDENTITY, MINUTE, YEAR};
+use crate::{
+    clusters::exchange::ed25519,
+    consumer::home::{HOUR, Home, IDENTITY, MINUTE, YEAR, issue_control_plane},
+};
 
 fn home(renewal: RenewalScheme) -> Home {
     Home::with(PeerSettings {
@@ -81,7 +84,7 @@ fn after_a_bad_answer_the_request_is_not_repeated() {
     annotate(&mut home, "true");
     home.settle();
     home.now = home.now + MINUTE;
-    let older = home.issue(HOUR);
+    let older = issue_control_plane(&*ed25519(1), home.now - 5 * MINUTE, 2 * HOUR);
     home.answer_renew(older);
     home.turn();
     let Fault::Precondition(fault) = home.refused[0].fault() else {

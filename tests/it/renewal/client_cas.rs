@@ -305,13 +305,46 @@ fn a_signer_that_is_away_is_asked_until_it_answers() {
     assert_eq!((peering.signed(), peering.is_by(2)), (2, true));
 }
 
-/// The consumer would refuse such a certificate.
 #[test]
-fn a_certificate_that_ends_earlier_is_not_asked_for_again() {
+fn the_certificate_of_the_next_ca_may_end_earlier() {
+    let mut peering = Peering::new();
+    let first = peering.exchange.certificate();
+    let identity = peering.exchange.stored_identity();
+    peering.lifetime = 30 * DAY;
+    let step = peering.signs_with(2).trusts(&[2]);
+    assert_eq!((refusals(&step), peering.signed()), (vec![], 2));
+    assert!(peering.is_by(2));
+    let second = peering.exchange.certificate();
+    assert!(second.leaf().not_after < first.leaf().not_after);
+    let due = peering.exchange.now + 20 * DAY;
+    assert!(matches!(peering.renewal(), Renewal::NotBefore(at) if at == due));
+    // The consumer takes it, and the first one does not come back.
+    peering.exchange.settle();
+    let holds = |peering: &Peering| {
+        peering
+            .exchange
+            .stored_identity()
+            .spec
+            .auth_params
+            .signed_crt
+    };
+    assert_eq!(holds(&peering).as_slice(), second.pem());
+    let error = peering.exchange.hand_over(identity).unwrap_err();
+    assert_eq!(error.code(), "certificate-older");
+    // Nothing else is signed for these CAs, nor for the first ones.
+    for cas in [[2], [1], [2]] {
+        peering.trusts(&cas);
+    }
+    assert_eq!(peering.signed(), 3);
+}
+
+/// It lets nobody in either, and ends earlier.
+#[test]
+fn a_certificate_that_ends_earlier_and_is_as_useless_is_not_asked_for_again() {
     let mut peering = Peering::new();
     let first = peering.exchange.certificate();
     peering.lifetime = 30 * DAY;
-    peering.signs_with(2).trusts(&[2]);
+    peering.trusts(&[2]);
     peering.exchange.now = peering.exchange.now + 20 * DAY;
     let step = peering.settle();
     assert_eq!(
@@ -322,6 +355,16 @@ fn a_certificate_that_ends_earlier_is_not_asked_for_again() {
         refusals(&step)[..],
         [Fault::Policy(PolicyRefusal::RenewalEndsNoLater { .. })]
     ));
+    // Nor does a person get one in place of one that lets the peer in.
+    let mut peering = Peering::new();
+    peering.lifetime = 30 * DAY;
+    peering.trusts(&[1]);
+    let first = peering.exchange.certificate();
+    peering.signs_with(2).sign_again();
+    assert_eq!(
+        (peering.signed(), peering.exchange.certificate()),
+        (2, first)
+    );
 }
 
 #[test]

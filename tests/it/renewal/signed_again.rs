@@ -93,18 +93,35 @@ fn a_denial_is_repeated_like_that_of_a_renewal() {
     assert_eq!(notary.signed(), 2);
 }
 
-/// The consumer would refuse such a certificate.
+/// The signer may have another CA, which ends earlier.
 #[test]
-fn a_certificate_that_ends_earlier_does_not_replace_one_in_force() {
+fn the_certificate_that_is_asked_for_may_end_earlier_once() {
     let (notary, mut exchange) = authenticated();
-    let first = exchange.certificate();
-    exchange.provider = notary
-        .provider(|builder| builder.configure(|config| config.certificate_lifetime = 30 * DAY));
+    let lifetime = |days: u32| {
+        notary.provider(|builder| {
+            builder.configure(|config| config.certificate_lifetime = days * DAY)
+        })
+    };
+    exchange.provider = lifetime(30);
     exchange.now = now() + DAY;
     let again = sign_again(&exchange, true);
     exchange.carry_out(true, again);
     settle(&mut exchange);
-    assert_eq!(exchange.certificate(), first);
+    let second = exchange.certificate();
+    assert_eq!(second.leaf().not_after, now() + 31 * DAY);
+    assert!(matches!(renewal_of(&exchange), Renewal::NotBefore(at) if at == now() + 21 * DAY));
+    // The consumer takes it.
+    exchange.settle();
+    let identity = exchange.stored_identity();
+    assert_eq!(
+        identity.spec.auth_params.signed_crt.as_slice(),
+        second.pem()
+    );
+    // Its renewal ends later, as any other.
+    exchange.provider = lifetime(5);
+    exchange.now = now() + 22 * DAY;
+    settle(&mut exchange);
+    assert_eq!(exchange.certificate(), second);
     assert!(matches!(renewal_of(&exchange), Renewal::Denied { .. }));
     assert_eq!(exchange.provider_phase().name(), "Authenticated");
 }

@@ -76,7 +76,7 @@ fn held_identity(consumer: &ConsumerSide<'_>, user: &PeeringUser) -> Result<Opti
 fn is_older(refusal: &Error) -> bool {
     matches!(
         refusal.fault(),
-        Fault::Precondition(Precondition::NotNewer { .. })
+        Fault::Precondition(Precondition::NotNewer { .. } | Precondition::Older { .. })
     )
 }
 

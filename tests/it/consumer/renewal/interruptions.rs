@@ -60,6 +60,9 @@ fn a_crash_anywhere_loses_nothing() {
     start.now = start.now + MINUTE;
     start.answer_renew(start.issue(HOUR));
     crash_everywhere(&start, Home::reconciled);
+    // One that ends earlier takes its place.
+    start.answer_renew(start.issue(30 * MINUTE));
+    crash_everywhere(&start, Home::reconciled);
     for scheme in [RenewalScheme::ByEvidence, RenewalScheme::ByConsumer] {
         let mut start = by(scheme, HOUR);
         start.now = start.now + 41 * MINUTE;

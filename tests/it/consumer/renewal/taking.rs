@@ -2,9 +2,10 @@
 
 use liqo_auth::{
     consumer::{Renewal, RenewalScheme},
-    crypto::CertificateError,
+    crypto::{CertificateChain, CertificateError},
     error::{Fault, PeerIncompatible, PeerMisbehaved, Precondition},
-    model::{AuthParams, Kind, Object},
+    model::{AuthParams, Kind, Object, ResourceSliceConditionStatus::Accepted, Timestamp},
+    policy::Policy,
 };
 
 use super::by;
@@ -25,7 +26,9 @@ fn a_bad_answer_in_a_renew_is_refused_and_the_identity_stays() {
         ),
         (
             "an older certificate",
-            |given, home| *given = issue_control_plane(&*ed25519(1), home.now, MINUTE),
+            |given, home| {
+                *given = issue_control_plane(&*ed25519(1), home.now - 45 * MINUTE, 50 * MINUTE);
+            },
             |fault| matches!(fault, Fault::Precondition(Precondition::NotNewer { .. })),
         ),
         (
@@ -184,6 +187,122 @@ fn an_older_identity_that_is_handed_over_is_refused() {
         .into()
     );
     assert_eq!(home.objects, before);
+}
+
+/// The provider's next CA, or its next lifetime, makes certificates that end earlier.
+#[test]
+fn a_later_certificate_that_ends_earlier_is_taken_and_the_earlier_one_does_not_come_back() {
+    type Come = fn(&mut Home, &AuthParams);
+    let ways: [Come; 2] = [
+        |home, given| home.answer_renew(given.clone()),
+        |home, given| {
+            let identity = home.identity(given);
+            home.receive(identity).unwrap();
+        },
+    ];
+    for comes in ways {
+        let mut home = Home::authenticated(YEAR);
+        let first = home.identity_of(IDENTITY).spec.auth_params;
+        home.now = home.now + MINUTE;
+        let second = home.issue(2 * HOUR);
+        comes(&mut home, &second);
+        home.settle();
+        assert_eq!(home.refused, []);
+        let holds = |home: &Home| home.identity_of(IDENTITY).spec.auth_params;
+        assert_eq!(holds(&home), second);
+        assert_eq!(home.phase(), "Authenticated");
+        // It is due by its own end.
+        let due = home.now + 80 * MINUTE;
+        assert_eq!(home.held().renewal, Renewal::NotBefore(due));
+
+        let is_older = |fault: &Fault| {
+            let expected = Precondition::Older {
+                found: begin(&first),
+                none_before: begin(&second),
+            };
+            *fault == expected.into()
+        };
+        let comes_back = |home: &mut Home| {
+            let error = home.receive(home.identity(&first)).unwrap_err();
+            assert!(is_older(error.fault()), "{error}");
+            assert_eq!(error.at().field, "spec.authParams.signedCRT");
+            home.answer_renew(first.clone());
+            home.turn();
+            let [error] = &home.refused[..] else {
+                panic!("{:?}", home.refused);
+            };
+            assert!(is_older(error.fault()), "{error}");
+            assert_eq!(error.at().field, "status.authParams.signedCRT");
+        };
+        comes_back(&mut home);
+        assert_eq!(holds(&home), second);
+        // Nor does it after the next renewal.
+        home.now = home.now + HOUR;
+        let third = home.issue(2 * HOUR);
+        comes(&mut home, &third);
+        home.settle();
+        assert_eq!(holds(&home), third);
+        comes_back(&mut home);
+        // The second one ends earlier than the third, and began before it.
+        let error = home.receive(home.identity(&second)).unwrap_err();
+        assert!(matches!(
+            error.fault(),
+            Fault::Precondition(Precondition::NotNewer { .. })
+        ));
+        // Nor does it when the last one has ended.
+        home.now = home.now + 3 * HOUR;
+        let error = home.receive(home.identity(&first)).unwrap_err();
+        assert!(is_older(error.fault()), "{error}");
+        home.answer_renew(first.clone());
+        home.turn();
+        assert_eq!(home.phase(), "Refused");
+        assert_eq!(holds(&home), third);
+    }
+}
+
+#[test]
+fn that_of_a_slice_does_not_come_back_either() {
+    let mut home = Home::with_slice(YEAR);
+    let first = home.identity_of("resourceslice-mypool").spec.auth_params;
+    home.now = home.now + MINUTE;
+    home.accept_slice(HOUR);
+    home.settle();
+    assert_eq!(home.refused, []);
+    let second = home.identity_of("resourceslice-mypool");
+    assert_eq!(
+        Some(&second.spec.auth_params),
+        home.slice().status.auth_params.as_ref()
+    );
+    home.answer_slice(Accepted, Some(first));
+    assert!(home.turn().is_settled());
+    assert!(matches!(
+        home.refused[0].fault(),
+        Fault::Precondition(Precondition::Older { .. })
+    ));
+    assert_eq!(home.identity_of("resourceslice-mypool"), second);
+    assert_eq!(home.slice_phase(), "Held");
+}
+
+#[test]
+fn another_peering_may_begin_with_a_certificate_of_any_age() {
+    let mut home = Home::authenticated(YEAR);
+    let first = home.identity_of(IDENTITY).spec.auth_params;
+    home.now = home.now + MINUTE;
+    home.receive(home.identity(&home.issue(HOUR))).unwrap();
+    home.settle();
+    let end = home.consumer.unauthenticate(&home.view()).unwrap();
+    home.carry_out(end);
+    home.settle();
+    home.sign_nonce(8);
+    home.receive(home.identity(&first)).unwrap();
+    home.settle();
+    assert_eq!(home.phase(), "Authenticated");
+}
+
+fn begin(given: &AuthParams) -> Timestamp {
+    let pem = given.signed_crt.as_slice();
+    let chain = CertificateChain::from_pem(pem, &Policy::strict()).unwrap();
+    chain.leaf().not_before
 }
 
 fn is_certificate(fault: &Fault, is: impl Fn(&CertificateError) -> bool) -> bool {
