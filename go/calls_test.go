@@ -1,6 +1,7 @@
 package liqoauth
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -370,6 +371,28 @@ func TestUnknownClientCAsAreLeftOut(t *testing.T) {
 		}
 		if found := strings.Contains(string(text), `"clientCAs":"PEM"`); found != want {
 			t.Errorf("%q: %s", cas, text)
+		}
+	}
+}
+
+func TestTheNextCallTakesTheNextClientCAs(t *testing.T) {
+	provider := newLibrary(t, Options{}).Provider(ProviderConfig{ClientCAs: "first"}, [32]byte{}, Backends{})
+	for _, want := range []string{"first", "second", ""} {
+		if want != "first" {
+			provider.SetClientCAs(want)
+		}
+		form, err := provider.form()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, told := range map[string][]byte{"a session": form.side, "a call": form.opening} {
+			has := bytes.Contains(told, []byte(`"clientCAs":"`+want+`"`))
+			if has != (want != "") {
+				t.Errorf("%s after %q: %s", name, want, told)
+			}
+		}
+		if again, err := provider.form(); err != nil || again != form {
+			t.Errorf("%v, made again", err)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
@@ -17,8 +18,9 @@ import (
 // machine is what provider and consumer share.
 type machine struct {
 	library *Library
-	// form is the JSON of the configuration and the keys.
-	form   func() (*form, error)
+	// make makes the form with a configuration, and made is the last one that it has made.
+	make   func(side map[string]any) func() (*form, error)
+	made   *atomic.Pointer[func() (*form, error)]
 	answer answerer
 	now    func() time.Time
 	facts  *facts
@@ -41,14 +43,28 @@ func newMachine(library *Library, name string, side, secrets map[string]any, ans
 	if now == nil {
 		now = time.Now
 	}
-	return machine{
+	found := machine{
 		library: library,
-		form:    sync.OnceValues(func() (*form, error) { return formOf(name, side, secrets) }),
-		answer:  answer,
-		now:     now,
-		facts:   new(facts),
+		make: func(side map[string]any) func() (*form, error) {
+			return sync.OnceValues(func() (*form, error) { return formOf(name, side, secrets) })
+		},
+		made:   new(atomic.Pointer[func() (*form, error)]),
+		answer: answer,
+		now:    now,
+		facts:  new(facts),
 	}
+	found.configure(side)
+	return found
 }
+
+// configure takes another configuration from the next call on.
+func (m *machine) configure(side map[string]any) {
+	form := m.make(side)
+	m.made.Store(&form)
+}
+
+// form returns the JSON of the configuration and the keys.
+func (m *machine) form() (*form, error) { return (*m.made.Load())() }
 
 func formOf(name string, side, secrets map[string]any) (*form, error) {
 	configuration, err := json.Marshal(side)

@@ -197,7 +197,12 @@ type Grant struct {
 
 // Provider offers this cluster's resources to consumers. It keeps no state: the phase
 // of a peering follows from its objects.
-type Provider struct{ machine }
+type Provider struct {
+	machine
+	// config is the first configuration. Its client CAs may have changed since.
+	config ProviderConfig
+	side   func(ProviderConfig) map[string]any
+}
 
 // Provider returns a provider. The record key has 32 random bytes, which stay the same
 // for the life of the cluster; it seals the provider's records. Unlike a private key,
@@ -220,12 +225,25 @@ func (l *Library) Provider(config ProviderConfig, recordKey [32]byte, backends B
 			names = append(names, backend.name)
 		}
 	}
-	side := map[string]any{"config": config, "backends": names}
-	if backends.Key != nil {
-		side["key"] = backends.Key
+	side := func(config ProviderConfig) map[string]any {
+		side := map[string]any{"config": config, "backends": names}
+		if backends.Key != nil {
+			side["key"] = backends.Key
+		}
+		return side
 	}
 	secrets := map[string]any{"recordKey": recordKey[:]}
-	return &Provider{newMachine(l, "provider", side, secrets, backends.answer, backends.Now)}
+	machine := newMachine(l, "provider", side(config), secrets, backends.answer, backends.Now)
+	return &Provider{machine: machine, config: config, side: side}
+}
+
+// SetClientCAs takes the CAs by which the API server lets clients in from now on, as
+// [ProviderConfig].ClientCAs has them. A call that has begun goes on with the earlier ones, and
+// each session takes the new ones at its next call.
+func (p *Provider) SetClientCAs(clientCAs string) {
+	config := p.config
+	config.ClientCAs = clientCAs
+	p.configure(p.side(config))
 }
 
 func (b Backends) answer(ctx context.Context, kind string, question json.RawMessage) (any, error) {

@@ -38,6 +38,8 @@ type Session struct {
 	isBusy bool
 	used   uint64
 
+	// opened is the configuration with which the session was opened.
+	opened *form
 	// told has the version of each object that the instance has. It is nil if the instance has
 	// no session. leaving is what the next request tells. The session that is busy has both.
 	told    map[ObjectReference]string
@@ -216,6 +218,11 @@ func (s *Session) Look(ctx context.Context) (*Status, error) {
 func (s *Session) Close() {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
+	s.end()
+}
+
+// end gives the session up during its turn.
+func (s *Session) end() {
 	library := s.machine.library
 	in := library.sessions.leave(s)
 	if in == nil {
@@ -223,6 +230,20 @@ func (s *Session) Close() {
 	}
 	s.restart()
 	library.closeSession(in)
+}
+
+// leaveEarlierForm gives the session up if it was opened with another configuration than the
+// present one.
+func (s *Session) leaveEarlierForm() error {
+	present, err := s.machine.form()
+	if err != nil {
+		return err
+	}
+	if s.opened != present {
+		s.end()
+		s.opened = present
+	}
+	return nil
 }
 
 // next begins a run with an order, or goes on. The backends answer until the module has no
@@ -321,6 +342,9 @@ func (s *Session) hold(ctx context.Context, call func(isNew bool) error) error {
 	}
 	defer func() { <-s.turn }()
 	library := s.machine.library
+	if err := s.leaveEarlierForm(); err != nil {
+		return err
+	}
 	isNew, err := library.occupy(ctx, s)
 	if err != nil {
 		return err

@@ -38,6 +38,13 @@ type Config struct {
 	// PendingInterval is how long a pending answer of a backend may wait for the next
 	// look; 10 seconds if it is 0.
 	PendingInterval time.Duration
+	// FollowClientCAs has the reconciler of a [liqoauth.Provider] read, each minute, the CAs by
+	// which the API server lets clients in: the ConfigMap extension-apiserver-authentication of
+	// kube-system. A certificate that none of them has issued is signed anew, once for each set.
+	// The account of the program needs Kubernetes' own Role of kube-system,
+	// extension-apiserver-authentication-reader. Without this right, the log says so once, and
+	// nothing is compared.
+	FollowClientCAs bool
 }
 
 // Reconciler applies what a side decides to one cluster. It is safe for use by several

@@ -67,6 +67,13 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, manager manager.Manag
 		})
 		controller.WatchesMetadata(object, requests, builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	}
+	if provider, isProvider := r.Side.(certifier); isProvider && r.FollowClientCAs {
+		changes, err := r.followClientCAs(provider, manager)
+		if err != nil {
+			return fmt.Errorf("liqoauth: %w", err)
+		}
+		controller.WatchesRawSource(changes)
+	}
 	return controller.Complete(r)
 }
 

@@ -120,6 +120,17 @@ func TestNothingIsReadThatIsNotWatched(t *testing.T) {
 	}
 }
 
+// counting counts what a manager runs.
+type counting struct {
+	manager.Manager
+	added int
+}
+
+func (c *counting) Add(runnable manager.Runnable) error {
+	c.added++
+	return c.Manager.Add(runnable)
+}
+
 func TestBothSidesRegisterTheirWatches(t *testing.T) {
 	e := newExchange(t, liqoauth.Backends{}, interceptor.Funcs{})
 	mapper := e.atProvider.RESTMapper()
@@ -134,6 +145,18 @@ func TestBothSidesRegisterTheirWatches(t *testing.T) {
 	for name, reconciler := range map[string]*Reconciler{"provider": e.ofProvider, "consumer": e.ofConsumer} {
 		if err := reconciler.SetupWithManager(t.Context(), made, name); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// A provider follows the client CAs if it is told to.
+	for name, reconciler := range map[string]*Reconciler{"following": e.ofProvider, "none": e.ofConsumer} {
+		reconciler.FollowClientCAs = true
+		counted := &counting{Manager: made}
+		if err := reconciler.SetupWithManager(t.Context(), counted, name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		want := map[string]int{"following": 2, "none": 1}[name]
+		if counted.added != want {
+			t.Errorf("%s: the manager runs %d things instead of %d", name, counted.added, want)
 		}
 	}
 }

@@ -65,6 +65,7 @@ func run(ctx context.Context, clusterID liqov1beta1.ClusterID, kubeconfig, recor
 	// the reconciler delivers no messages.
 	reconciler, err := controller.New(ctx, controller.Config{
 		Side: provider, Reader: manager.GetAPIReader(), Writer: manager.GetClient(),
+		FollowClientCAs: true,
 	})
 	if err != nil {
 		return err
