@@ -243,6 +243,7 @@ fn refused() -> Vec<Error> {
         in_identity("", PolicyRefusal::PeeringEnded),
         in_slice("", PolicyRefusal::SliceNotRequested),
         in_slice("", PolicyRefusal::TenantNotOnRecord),
+        in_nonce(PolicyRefusal::NonceNotOnRecord),
         in_identity("data.kubeconfig", PolicyRefusal::OtherKubeconfig),
         in_field("", PolicyRefusal::TokenProtocolOff),
         in_field(

@@ -178,6 +178,16 @@ family! {
                      trusts the peering that Liqo has made before, let the guard adopt it (run \
                      --guard --adopt).",
         },
+        /// The nonce is not one that Liqo has made while a guard was in front of it.
+        #[error("the nonce is on no record: it was there before the guard, or Liqo has not made it")]
+        NonceNotOnRecord => {
+            code: "nonce-not-on-record",
+            rule: Broken(Rule::Nonce),
+            advice: "Delete the Secret of the nonce, and let the peer authenticate again: Liqo makes \
+                     another nonce, which counts; or, if an administrator trusts the Tenant that \
+                     Liqo has let in before, let the guard adopt its peering (label the stored \
+                     Tenant with liqo-auth/adopt=true, or run --guard --adopt).",
+        },
         /// The kubeconfig is not what the verified Identity and this cluster's own key give.
         #[error("the Secret does not have the kubeconfig of a verified Identity")]
         OtherKubeconfig => {

@@ -153,6 +153,11 @@ pub trait Machine: Send + Sync {
     /// of a Renew; a consumer judges an Identity, a nonce that is to be signed, and a Secret
     /// with a kubeconfig. Other objects are let through.
     ///
+    /// A provider also records the nonce in the Secret `liqo-nonce`. Give it only a nonce that Liqo
+    /// itself has made and stores now. A Tenant that signs another nonce is refused, unless the
+    /// view [vouches](View::vouch_for_nonce) for it: by that, an administrator adopts a peering
+    /// that is older than the guard.
+    ///
     /// A consumer also records its own slice for a provider that is a consumer of this cluster
     /// as well, so that it is accepted as it is. Give it only slices that no user of the
     /// provider writes.

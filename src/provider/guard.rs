@@ -7,16 +7,18 @@ use super::{
     handshake::{Proven, record_proof},
     look::Look,
     observed::Observed,
-    record::Record,
+    record::{Offer, Record},
     records::Plan,
     rights::tolerates,
     slice::{SlicePhase, SliceTerms, Slices},
 };
 use crate::{
     crypto::{Nonce, PublicKey},
-    error::{Error, PolicyRefusal, Precondition},
+    error::{Error, Fault, PeerMisbehaved, PolicyRefusal, Precondition},
     machine::{Awaited, Env, Step, View, replication},
-    model::{AuthzPolicy, Kind, Object, ObjectRef, Renew, Resource, Tenant, names},
+    model::{
+        AuthzPolicy, ClusterId, Kind, Object, ObjectRef, Renew, Resource, Secret, Tenant, names,
+    },
     policy::Policy,
     verify::{self, Claimed, VerifiedTenant},
 };
@@ -28,6 +30,9 @@ impl Provider {
         changed: &Object,
         env: &Env,
     ) -> Result<Step, Error> {
+        if let Some(secret) = Secret::from_object(changed).filter(|secret| is_nonce(secret)) {
+            return self.record_nonce(view, changed, secret, env);
+        }
         if !is_judged(changed) {
             return Ok(Step::default());
         }
@@ -72,15 +77,44 @@ impl Provider {
         Ok(plan.finish().of_record(&self.0.record_id(view.peer())))
     }
 
-    /// Liqo has made the nonce: the caller lets nobody else write it.
+    /// Puts the nonce on record that Liqo has made: the caller gives no other one. A nonce that
+    /// was there before is on no record, and whoever wrote it may have chosen it.
+    fn record_nonce(
+        &self,
+        view: &View<'_>,
+        changed: &Object,
+        secret: &Secret,
+        env: &Env,
+    ) -> Result<Step, Error> {
+        self.0.check_peer(view.peer())?;
+        let observed = self.observe(view)?;
+        observed.check_record()?;
+        check_place(&observed, changed)?;
+        let look = self.look_at(view, &observed, env.now);
+        let mut plan = look.plan();
+        let record = observed.record();
+        let is_new = |nonce: &Nonce| record.is_none_or(|record| !record.has_used(nonce));
+        let nonce = self.nonce_of(secret, view.peer()).filter(is_new);
+        if let Some(nonce) = nonce {
+            plan.records.peer.change_or_make(
+                || Record::new(None, env.now),
+                |record| record.offered = Some(Offer::of(&nonce)),
+            );
+        }
+        Ok(plan.finish().of_record(&self.0.record_id(view.peer())))
+    }
+
+    fn nonce_of(&self, secret: &Secret, peer: &ClusterId) -> Option<Nonce> {
+        Nonce::parse(secret.get(names::NONCE)?, self.0.policy(peer)).ok()
+    }
+
+    /// Vouches for the nonce that Liqo has made, as the record says.
     fn vouched<'o>(&self, view: View<'o>, observed: &Observed<'_>) -> View<'o> {
-        let found = observed.nonce.filter(|nonce| {
-            // Others may write a Secret that Liqo does not find.
-            nonce.metadata.label(names::NONCE_LABEL) == Some(names::TRUE)
-        });
-        let text = found.and_then(|nonce| nonce.get(names::NONCE));
-        let nonce = text.and_then(|text| Nonce::parse(text, self.0.policy(view.peer())).ok());
-        match nonce {
+        let found = observed.nonce.filter(|nonce| is_nonce(nonce));
+        let nonce = found.and_then(|secret| self.nonce_of(secret, view.peer()));
+        let record = observed.record();
+        let is_on_record = |nonce: &Nonce| record.is_some_and(|record| record.offers(nonce));
+        match nonce.filter(is_on_record) {
             Some(nonce) => view.vouch_for_nonce(&nonce),
             None => view,
         }
@@ -176,7 +210,12 @@ impl Look<'_> {
                 record_proof(self, tenant, &verified, &nonce, None, plan)?;
                 let is_first = self.observed.pinned_key().is_none();
                 if is_first && changed.key().0 == Kind::Tenant {
-                    plan.records.peer.change(|record| record.reserve(self.now));
+                    let record = self.observed.record();
+                    let offered = record.is_some_and(|record| record.offers(&nonce));
+                    let offered = offered.then_some(&nonce);
+                    plan.records
+                        .peer
+                        .change(|record| record.reserve(offered, self.now));
                 }
                 Ok(Some(verified))
             }
@@ -187,16 +226,19 @@ impl Look<'_> {
     fn confirm(&self, stored: &[Tenant], plan: &mut Plan<'_>) {
         let record = self.observed.record();
         if record.is_some_and(|record| is_proven(record, stored, self.policy())) {
-            let peer = &mut plan.records.peer;
-            peer.change(|record| record.reserved_until = None);
+            plan.records.peer.change(Record::confirm);
         }
     }
 
     /// What a stored Tenant lacks is said of its peer's other objects in other words: nobody
-    /// has done anything wrong.
+    /// has done anything wrong. Nor need the peer have made a nonce that is on no record.
     fn unless_adopted(&self, error: Error, changed: &Object) -> Error {
-        match changed.key().0 {
-            Kind::Tenant => error,
+        match (changed.key().0, error.fault()) {
+            (Kind::Tenant, Fault::PeerMisbehaved(PeerMisbehaved::NonceNotOurs)) => {
+                let id = self.observed.nonce_id();
+                Error::new(PolicyRefusal::NonceNotOnRecord, Some(id), "data.nonce")
+            }
+            (Kind::Tenant, _) => error,
             _ => Error::new(PolicyRefusal::TenantNotOnRecord, Some(changed.id()), ""),
         }
     }
@@ -231,6 +273,12 @@ impl Look<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether Liqo finds the nonce of a peer here. Others may write a Secret that Liqo does not find.
+fn is_nonce(secret: &Secret) -> bool {
+    let metadata = &secret.metadata;
+    metadata.name == names::NONCE_SECRET && metadata.label(names::NONCE_LABEL) == Some(names::TRUE)
 }
 
 /// Whether Liqo's provider acts on the object. What is being deleted gets nothing any more.

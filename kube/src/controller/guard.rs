@@ -3,8 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use liqo_auth::{
+    crypto::Nonce,
     machine::{Env, Machine, Step, View},
-    model::{ClusterId, Kind, Object},
+    model::{ClusterId, Kind, Object, Resource, Secret, names},
+    policy::Policy,
 };
 use tokio::time::sleep;
 
@@ -19,7 +21,8 @@ impl Handle {
     /// Judges a change of a peer's object, by each side
     /// ([`Machine::guard`](liqo_auth::Machine::guard)). `changed` is the object as the API
     /// server will store it. Returns whether it was judged: false if something is awaited that
-    /// the judgement needs. In a dry run, nothing is recorded.
+    /// the judgement needs. In a dry run, nothing is recorded. `adopts` says that an administrator
+    /// lets the nonce count that is stored, although Liqo has not made it behind the guard.
     ///
     /// What a watch has not shown yet may be the reason of a refusal. So an object that is
     /// refused is judged once more, shortly after.
@@ -32,11 +35,12 @@ impl Handle {
         peer: &ClusterId,
         changed: &Object,
         is_dry_run: bool,
+        adopts: bool,
     ) -> Result<bool, Error> {
-        match self.judge(peer, changed, is_dry_run).await {
+        match self.judge(peer, changed, is_dry_run, adopts).await {
             Err(Error::Library(_)) => {
                 sleep(SHORTLY).await;
-                self.judge(peer, changed, is_dry_run).await
+                self.judge(peer, changed, is_dry_run, adopts).await
             }
             verdict => verdict,
         }
@@ -75,14 +79,17 @@ impl Handle {
         peer: &ClusterId,
         changed: &Object,
         is_dry_run: bool,
+        adopts: bool,
     ) -> Result<bool, Error> {
         let sides = self.0.sides();
-        let provider = sides.provider.map(|side| call(side, changed, is_dry_run));
+        let provider = sides
+            .provider
+            .map(|side| call(side, changed, is_dry_run, adopts));
         // Liqo signs the slices of this cluster, whoever writes them.
         let consumer = sides
             .consumer
             .filter(|_| changed.id().kind != Kind::ResourceSlice);
-        let consumer = consumer.map(|side| call(side, changed, is_dry_run));
+        let consumer = consumer.map(|side| call(side, changed, is_dry_run, false));
         let mut is_judged = true;
         for judge in provider.into_iter().chain(consumer) {
             let step = self.0.order(peer, judge).await?;
@@ -98,7 +105,7 @@ impl Shared {
     pub(super) async fn confirm(&self, peer: &ClusterId) -> Option<Duration> {
         let provider = self.sides().provider?;
         for tenant in self.tenants(peer) {
-            let judge = call(provider.clone(), &tenant, false);
+            let judge = call(provider.clone(), &tenant, false, false);
             let call: Call = Arc::new(move |view: &View<'_>, env: Env| {
                 // It may be gone by now, or another one.
                 match view.objects().any(|stored| *stored == tenant) {
@@ -128,16 +135,35 @@ impl Shared {
     }
 }
 
-fn call(side: impl Machine + 'static, changed: &Object, is_dry_run: bool) -> Call {
+fn call(side: impl Machine + 'static, changed: &Object, is_dry_run: bool, adopts: bool) -> Call {
     let changed = changed.clone();
     Arc::new(move |view: &View<'_>, env: Env| -> Result<Step, _> {
-        let mut step = side.guard(view, &changed, env)?;
+        let mut step = match adopts {
+            true => side.guard(&vouched(view), &changed, env)?,
+            false => side.guard(view, &changed, env)?,
+        };
         if is_dry_run {
             step.effects.clear();
             step.events.clear();
         }
         Ok(step)
     })
+}
+
+/// The view, with the nonce that Liqo finds there.
+fn vouched<'o>(view: &View<'o>) -> View<'o> {
+    let secrets = view.objects().filter_map(Secret::from_object);
+    let mut found = secrets.filter(|secret| {
+        let metadata = &secret.metadata;
+        let label = metadata.labels.get(names::NONCE_LABEL).map(String::as_str);
+        metadata.name == names::NONCE_SECRET && label == Some(names::TRUE)
+    });
+    let text = found.next().and_then(|secret| secret.get(names::NONCE));
+    let nonce = text.and_then(|text| Nonce::parse(text, &Policy::compatible()).ok());
+    match nonce {
+        Some(nonce) => view.clone().vouch_for_nonce(&nonce),
+        None => view.clone(),
+    }
 }
 
 const SHORTLY: Duration = Duration::from_millis(300);

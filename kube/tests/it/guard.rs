@@ -51,6 +51,16 @@ async fn guard_of(server: &FakeApiServer) -> (Handle, JoinSet<()>) {
     (handle, running)
 }
 
+/// Liqo stores this nonce behind the guard.
+async fn makes_nonce(handle: &Handle, nonce: &Value) {
+    let nonce = Object::from_value(nonce.clone());
+    assert!(passes(handle, "rome", &nonce).await.unwrap());
+}
+
+async fn passes(handle: &Handle, peer: &str, changed: &Object) -> Result<bool, Error> {
+    handle.guard(&id(peer), changed, false, false).await
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_guard_writes_its_record_and_nothing_else() {
     let [namespace, nonce, mut tenant] = exchanged().await;
@@ -58,15 +68,19 @@ async fn a_guard_writes_its_record_and_nothing_else() {
     server.put(namespace);
     server.put(nonce);
     let (handle, _running) = guard_of(&server).await;
-    let judge = async |tenant: &Value, is_dry_run| {
+    let judge = async |tenant: &Value, is_dry_run, adopts| {
         let tenant = Object::from_value(tenant.clone());
-        handle.guard(&id("rome"), &tenant, is_dry_run).await
+        let rome = id("rome");
+        handle.guard(&rome, &tenant, is_dry_run, adopts).await
     };
     let has_record = || names(&server, "secrets").contains(&RECORD.to_owned());
 
-    assert!(judge(&tenant, true).await.unwrap());
+    // The nonce is older than the guard.
+    let refused = judge(&tenant, false, false).await.unwrap_err();
+    assert!(refused.to_string().contains("on no record"), "{refused}");
+    assert!(judge(&tenant, true, true).await.unwrap());
     assert!(!has_record());
-    assert!(judge(&tenant, false).await.unwrap());
+    assert!(judge(&tenant, false, true).await.unwrap());
     assert!(has_record());
     // What is let through is for Liqo to carry out.
     server.put(tenant.clone());
@@ -74,10 +88,10 @@ async fn a_guard_writes_its_record_and_nothing_else() {
     for plural in ["certificatesigningrequests", "rolebindings"] {
         assert!(names(&server, plural).is_empty(), "{plural}");
     }
-    assert!(judge(&tenant, false).await.unwrap());
+    assert!(judge(&tenant, false, false).await.unwrap());
 
     tenant["spec"]["csr"] = json!("YQ==");
-    let error = judge(&tenant, false).await.unwrap_err();
+    let error = judge(&tenant, false, false).await.unwrap_err();
     assert!(matches!(error, Error::Library(_)), "{error}");
 }
 
@@ -86,14 +100,19 @@ async fn a_tenant_that_is_stored_pins_its_key_for_good() {
     let [namespace, nonce, tenant] = exchanged().await;
     let server = FakeApiServer::with_liqo("milan");
     server.put(namespace);
-    server.put(nonce);
+    server.put(nonce.clone());
     let (handle, _running) = guard_of(&server).await;
+    makes_nonce(&handle, &nonce).await;
     let record = || {
         let mut secrets = server.all("secrets").into_iter();
         secrets.find(|secret| name(secret) == RECORD).unwrap()
     };
-    let reviewed = Object::from_value(tenant.clone());
-    assert!(handle.guard(&id("rome"), &reviewed, false).await.unwrap());
+    // The review writes the record, and then the Tenant gets the next UID.
+    let version = record()["metadata"]["resourceVersion"].clone();
+    let version: u64 = version.as_str().unwrap().parse().unwrap();
+    let mut reviewed = Object::from_value(tenant.clone());
+    reviewed.metadata_mut().uid = format!("uid-{}", version + 2);
+    assert!(passes(&handle, "rome", &reviewed).await.unwrap());
     tokio::time::sleep(std::time::Duration::from_secs(5)).await;
     let reserved = record();
     tokio::time::sleep(std::time::Duration::from_secs(5)).await;
@@ -142,10 +161,10 @@ async fn of_a_hundred_at_once_one_is_rome() {
     server.put(namespace);
     server.put(nonce.clone());
     let (handle, _running) = guard_of(&server).await;
-    let rome = id("rome");
+    makes_nonce(&handle, &nonce).await;
     let tenants = (0..100).map(|number| tenant_by_new_key(&nonce, number.to_string()));
     let tenants: Vec<Object> = tenants.collect();
-    let verdicts = join_all(tenants.iter().map(|it| handle.guard(&rome, it, false))).await;
+    let verdicts = join_all(tenants.iter().map(|it| passes(&handle, "rome", it))).await;
     let passed = verdicts.iter().filter(|it| matches!(it, Ok(true))).count();
     assert_eq!(passed, 1);
     let refused = |it: &&Result<bool, Error>| matches!(it, Err(Error::Library(error)) if error.code() == "key-changed");
@@ -159,13 +178,13 @@ async fn what_is_refused_is_judged_once_more() {
     let server = FakeApiServer::with_liqo("milan");
     server.put(namespace);
     let (handle, _running) = guard_of(&server).await;
+    makes_nonce(&handle, &nonce).await;
     let tenant = Object::from_value(tenant);
-    let rome = id("rome");
     let late = async {
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         server.put(nonce);
     };
-    let (verdict, ()) = tokio::join!(handle.guard(&rome, &tenant, false), late);
+    let (verdict, ()) = tokio::join!(passes(&handle, "rome", &tenant), late);
     assert!(verdict.unwrap());
 }
 
@@ -233,7 +252,7 @@ async fn a_slice_is_accepted_before_it_is_stored() {
     let milan = id("milan");
     let two = asking(2);
     // A guard stands in front of Liqo, which signs what it sees.
-    assert!(handle.guard(&milan, &two, false).await.unwrap());
+    assert!(passes(&handle, "milan", &two).await.unwrap());
     assert_eq!(known(&server), Value::Null);
     assert_eq!(server.all("resourceslices")[0]["spec"].get("csr"), None);
 

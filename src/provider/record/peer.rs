@@ -350,6 +350,11 @@ impl Offer {
             nonce: Some(nonce.clone()),
         }
     }
+
+    /// Whether the offered nonce is this one.
+    pub(super) fn is(&self, mark: &NonceMark) -> bool {
+        self.mark.digest == mark.digest
+    }
 }
 
 impl NonceMark {

@@ -2,13 +2,25 @@
 
 use core::time::Duration;
 
-use super::Record;
-use crate::{crypto::PublicKey, model::Timestamp};
+use super::{Offer, Record};
+use crate::{
+    crypto::{Nonce, PublicKey},
+    model::Timestamp,
+};
 
 impl Record {
-    /// Pins a first key for a Tenant that may still be refused by others.
-    pub(crate) fn reserve(&mut self, now: Timestamp) {
+    /// Pins a first key for a Tenant that may still be refused by others. `offered` is the nonce
+    /// that its key has signed, if it is given back with the key.
+    pub(crate) fn reserve(&mut self, offered: Option<&Nonce>, now: Timestamp) {
         self.reserved_until = Some((now + RESERVATION).unix());
+        self.offered = offered.map(Offer::of);
+    }
+
+    /// The Tenant is stored: its key is pinned for good, and its nonce is used.
+    pub(crate) fn confirm(&mut self) {
+        self.reserved_until = None;
+        let is_used = |offer: &mut Offer| self.used.iter().any(|used| offer.is(used));
+        self.offered.take_if(is_used);
     }
 
     /// Whether the key that was pinned for a Tenant is to be given back, since the Tenant is not

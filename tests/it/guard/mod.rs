@@ -4,7 +4,7 @@ mod consumer;
 mod provider;
 
 use liqo_auth::{
-    Machine,
+    Machine, View,
     consumer::SliceOptions,
     crypto::Entropy,
     error::Error,
@@ -59,12 +59,15 @@ impl<M: Machine> Guarded<M> {
 
     /// The verdict on an object that is to be stored.
     fn judge(&self, changed: &Object) -> Result<Step, Error> {
-        let view = self.objects.view(&id(self.peer));
+        self.judge_in(&self.objects.view(&id(self.peer)), changed)
+    }
+
+    fn judge_in(&self, view: &View<'_>, changed: &Object) -> Result<Step, Error> {
         let env = Env {
             now: self.now,
             entropy: Entropy::from_bytes([7; 32]),
         };
-        self.machine.guard(&view, changed, env)
+        self.machine.guard(view, changed, env)
     }
 
     /// Stores an object that is let through, and gives it to the guard as it is stored. Returns

@@ -1,16 +1,18 @@
 use core::time::Duration;
+use std::sync::Arc;
 
 use liqo_auth::{
+    crypto::RecordKey,
     model::{
         AuthzPolicy, IdentityType, Metadata, Renew, ResourceSlice, Secret, Tenant, TenantCondition,
     },
-    provider::Provider,
+    provider::{Endpoint, NameTable, Provider},
 };
 
 use super::*;
 use crate::clusters::{
-    exchange::{ed25519, nonce_secret},
-    notary::{Notary, YEAR},
+    exchange::{API_SERVER, ed25519, nonce_secret},
+    notary::YEAR,
 };
 
 type Guard = Guarded<Provider>;
@@ -26,7 +28,24 @@ fn guard_with(
     exchange: &Exchange,
     configure: impl Fn(&mut liqo_auth::provider::ProviderConfig),
 ) -> (Guard, Tenant) {
-    let provider = Notary::new(YEAR).provider(|builder| builder.configure(configure));
+    let (mut guard, tenant) = guard_after(exchange, configure);
+    assert_eq!(guard.write(liqos_nonce(exchange)).effects.len(), 1);
+    (guard, tenant)
+}
+
+/// A guard that comes after Liqo's nonce.
+fn guard_after(
+    exchange: &Exchange,
+    configure: impl Fn(&mut liqo_auth::provider::ProviderConfig),
+) -> (Guard, Tenant) {
+    let endpoint = Endpoint::new(API_SERVER.parse().unwrap(), None);
+    // Liqo's nonce is none of this provider's own.
+    let record_key = RecordKey::new([77; 32]).unwrap();
+    let provider = Provider::builder(id("cl-provider"), endpoint, record_key)
+        .principals(Arc::new(NameTable::default()))
+        .key(ed25519(2))
+        .configure(configure)
+        .build();
     let mut guard = Guarded::new(provider, "cl-consumer", exchange.now);
     guard.objects.insert(liqos_nonce(exchange));
     (guard, claimed(exchange.tenant()))
@@ -186,16 +205,84 @@ fn a_slice_shows_that_the_tenant_is_stored() {
 #[test]
 fn a_tenant_that_was_stored_before_confirms_nothing() {
     let exchange = made();
-    let (mut guard, tenant) = guard_of(&exchange);
+    let (mut guard, tenant) = guard_after(&exchange, |_| {});
     guard.objects.insert(tenant.clone().into());
     assert!(guard.confirm(&tenant.id()).is_settled());
     assert_eq!(guard.refused(slice(&exchange)).0, "tenant-not-on-record");
-    // A person changes it, and has it verified by that.
+    // Nor does the nonce that was there, whoever changes the Tenant.
     let mut labelled = tenant;
     let labels = &mut labelled.metadata.labels;
-    labels.insert("example.com/looked-at".into(), "true".into());
-    assert_eq!(guard.write(labelled).effects.len(), 1);
+    labels.insert("liqo-auth/adopt".into(), "true".into());
+    let refused = guard.refused(labelled.clone());
+    assert_eq!(refused, ("nonce-not-on-record", "data.nonce".to_owned()));
+    // An administrator adopts it.
+    let step = vouching(&guard, &exchange, &labelled).unwrap();
+    assert_eq!(step.effects.len(), 1);
+    guard.objects.apply(&step.effects[0]).unwrap();
+    guard.objects.insert(labelled.clone().into());
+    guard.confirm(&labelled.id());
     assert!(guard.write(slice(&exchange)).is_settled());
+    guard.now = guard.now + Duration::from_secs(3600);
+    assert!(guard.write(slice(&exchange)).is_settled());
+}
+
+/// An administrator lets the nonce count that is there.
+fn vouching(guard: &Guard, exchange: &Exchange, changed: &Tenant) -> Result<Step, Error> {
+    let view = guard.objects.view(&id("cl-consumer"));
+    let view = view.vouch_for_nonce(&exchange.nonce());
+    guard.judge_in(&view, &changed.clone().into())
+}
+
+#[test]
+fn a_nonce_counts_that_liqo_makes_behind_the_guard() {
+    let exchange = made();
+    let (mut guard, tenant) = guard_after(&exchange, |_| {});
+    assert_eq!(guard.refused(tenant.clone()).0, "nonce-not-on-record");
+    let nonce = liqos_nonce(&exchange);
+    for change in [
+        |nonce: &mut Metadata| nonce.name = "other".into(),
+        |nonce: &mut Metadata| nonce.labels.clear(),
+    ] {
+        let mut other = nonce.clone();
+        change(other.metadata_mut());
+        assert!(guard.reserve(&other).is_settled());
+    }
+    let mut elsewhere = nonce.clone();
+    elsewhere.metadata_mut().namespace = "liqo-tenant-other".into();
+    assert_eq!(guard.refused(elsewhere).0, "namespace-unexpected");
+    assert!(guard.reserve(&nonce_secret(AT_PROVIDER, b"")).is_settled());
+    assert_eq!(guard.refused(tenant.clone()).0, "nonce-not-on-record");
+    assert_eq!(guard.write(nonce.clone()).effects.len(), 1);
+    assert!(guard.write(nonce.clone()).is_settled());
+    assert_eq!(guard.write(tenant).effects.len(), 1);
+    // Nobody uses it again.
+    assert!(guard.write(nonce).is_settled());
+    assert!(!record(&guard).contains("offered"));
+}
+
+#[test]
+fn with_a_key_its_nonce_is_given_back_if_liqo_has_made_it() {
+    let exchange = made();
+    let after_an_hour = |guard: &mut Guard| guard.now = guard.now + Duration::from_secs(3600);
+    let (mut guard, tenant) = guard_with(&exchange, |_| {});
+    guard.reserve(&tenant.clone().into());
+    assert!(record(&guard).contains("offered"));
+    after_an_hour(&mut guard);
+    guard.judge(&by_another_key(&exchange).into()).unwrap();
+    // One that an administrator has let count for a Tenant counts for this Tenant alone.
+    let (mut guard, tenant) = guard_after(&exchange, |_| {});
+    let step = vouching(&guard, &exchange, &tenant).unwrap();
+    guard.objects.apply(&step.effects[0]).unwrap();
+    assert!(!record(&guard).contains("offered"));
+    after_an_hour(&mut guard);
+    let refused = guard.refused(by_another_key(&exchange)).0;
+    assert_eq!(refused, "nonce-not-on-record");
+}
+
+fn record(guard: &Guard) -> String {
+    let record: Secret = stored(&guard.objects, "liqo", "liqo-auth-provider-cl-consumer");
+    let texts = record.data.keys().filter_map(|key| record.get(key));
+    texts.map(String::from_utf8_lossy).collect()
 }
 
 #[test]
@@ -251,7 +338,7 @@ fn a_nonce_counts_where_liqo_finds_it() {
     let (mut guard, tenant) = guard_of(&exchange);
     let nonce = nonce_secret(AT_PROVIDER, exchange.nonce().as_str().as_bytes());
     guard.objects.insert(nonce);
-    assert_eq!(guard.refused(tenant.clone()).0, "nonce-used");
+    assert_eq!(guard.refused(tenant.clone()).0, "nonce-not-on-record");
     guard
         .objects
         .remove(&secret(AT_PROVIDER, names::NONCE_SECRET));
@@ -353,7 +440,7 @@ fn the_settings_name_who_needs_no_handshake() {
 #[test]
 fn a_running_peering_is_adopted_if_the_guard_may() {
     let exchange = made();
-    let (mut guard, _) = guard_with(&exchange, |config| config.adopt_from_liqo = true);
+    let (mut guard, _) = guard_after(&exchange, |config| config.adopt_from_liqo = true);
     for object in exchange.at_provider.iter() {
         if object.metadata().namespace != names::LIQO_NAMESPACE {
             guard.objects.insert(object.clone());

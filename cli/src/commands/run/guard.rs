@@ -13,11 +13,11 @@ use axum::{
     routing::post,
 };
 use kube::core::admission::{AdmissionResponse, Operation};
-use liqo_auth::model::{AuthzPolicy, ClusterId, Namespace, Object, Resource, Tenant, names};
+use liqo_auth::model::{AuthzPolicy, ClusterId, Kind, Namespace, Object, Resource, Tenant, names};
 use serde_json::Value;
 
 pub(super) use self::judge::Machines;
-use self::judge::{Judge, Verdict};
+use self::judge::{How, Judge, Verdict};
 use super::webhook::{
     Request, answer, is_of_a_person,
     room::{Room, within},
@@ -28,12 +28,14 @@ use crate::arguments::GuardMode;
 struct Guard {
     judge: Box<dyn Judge>,
     mode: GuardMode,
+    /// The namespace of Liqo's own accounts. `None` without a provider's side.
+    liqo: Option<String>,
 }
 
 /// The answers to an API server.
-pub(super) fn router(judge: impl Judge, mode: GuardMode) -> Router {
+pub(super) fn router(judge: impl Judge, mode: GuardMode, liqo: Option<String>) -> Router {
     let judge = Box::new(judge);
-    let guard = Arc::new(Guard { judge, mode });
+    let guard = Arc::new(Guard { judge, mode, liqo });
     Router::new()
         .route("/guard", post(review))
         .route_layer(from_fn_with_state(Arc::new(Room::default()), within))
@@ -105,9 +107,15 @@ impl Guard {
         if !is_written || says_the_same(&old, &new) {
             return Ok(None);
         }
-        let object = Object::from_value(new);
+        let adopts = is_adopted(request, &old, &new);
+        let makes_nonce = self.is_made_by_liqo(request, &old, &new);
+        let mut object = Object::from_value(new);
         if object.metadata().deletion_timestamp.is_some() || is_waived(request, &object) {
             return Ok(None);
+        }
+        if !makes_nonce {
+            // It is no nonce that the guard has seen Liqo make, whatever else it is.
+            object.metadata_mut().labels.remove(names::NONCE_LABEL);
         }
         let namespace = &object.metadata().namespace;
         let namespace = self.judge.namespace(namespace).await?;
@@ -115,7 +123,8 @@ impl Guard {
             return Ok(Some(Refusal::forbidden(ELSEWHERE)));
         };
         let records = self.mode == GuardMode::Enforce && !request.dry_run;
-        Ok(match self.judge.judge(&peer, &object, records).await? {
+        let how = How { records, adopts };
+        Ok(match self.judge.judge(&peer, &object, how).await? {
             Verdict::Passed => None,
             Verdict::Refused(error) => {
                 Some(Refusal::forbidden(format!("{error}. {}", error.advice())))
@@ -123,6 +132,25 @@ impl Guard {
             Verdict::Awaited => Some(Refusal::unavailable(AWAITED)),
         })
     }
+
+    /// Whether Liqo stores another nonce than before. Who else may write one, the policies say.
+    fn is_made_by_liqo(&self, request: &Request, old: &Value, new: &Value) -> bool {
+        let account = request.user_info.username.as_deref().unwrap_or_default();
+        let account = account.strip_prefix("system:serviceaccount:");
+        let namespace = account.and_then(|account| account.split_once(':'));
+        let namespace = namespace.map(|(namespace, _)| namespace);
+        let is_other = old.pointer(NONCE) != new.pointer(NONCE);
+        namespace.is_some() && namespace == self.liqo.as_deref() && is_other
+    }
+}
+
+/// Whether a person adds the label to a stored Tenant by which the guard adopts its peering, and
+/// changes nothing else: neither does a file of the peer adopt it, nor a label that was there.
+fn is_adopted(request: &Request, old: &Value, new: &Value) -> bool {
+    let label = |tenant: &Value| tenant.pointer("/metadata/labels")?.get(ADOPT).cloned();
+    let is_added = label(new) == Some(Value::from(names::TRUE)) && label(old) != label(new);
+    let is_all = old.is_object() && old.get("spec") == new.get("spec");
+    request.kind.kind == Kind::Tenant.as_str() && is_added && is_all && is_of_a_person(request)
 }
 
 /// Whether a change leaves everything as it is that Liqo goes by.
@@ -146,6 +174,8 @@ fn peer_of(namespace: &Namespace) -> Option<ClusterId> {
     is_tenants.then(|| peer.parse().ok()).flatten()
 }
 
+const NONCE: &str = "/data/nonce";
+const ADOPT: &str = "liqo-auth/adopt";
 const ELSEWHERE: &str = "the object is in no tenant namespace, where nobody answers for it. Write \
                          it to the tenant namespace of its peer";
 const AWAITED: &str = "the object cannot be judged yet. Try again in a few seconds";

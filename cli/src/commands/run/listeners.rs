@@ -64,13 +64,14 @@ impl Listeners {
         }
         if let Some((address, certificate)) = self.webhook {
             let is_heard_alone = certificate.verifies_clients();
+            let liqo = self.records_in.clone();
             let cluster = webhook::OnCluster {
                 client: self.client,
                 records_in: self.records_in.filter(|_| is_heard_alone),
                 controllers: is_heard_alone.then(|| handle.clone()),
             };
             let router = match self.guard {
-                Some(mode) => guard::router(guard::Machines { handle, cluster }, mode),
+                Some(mode) => guard::router(guard::Machines { handle, cluster }, mode, liqo),
                 None => webhook::router(cluster),
             };
             let (connections, certificate) = (webhook::connections(), Some(certificate));

@@ -22,14 +22,22 @@ pub(crate) enum Verdict {
 pub(crate) trait Judge: Send + Sync + 'static {
     fn namespace<'s>(&'s self, name: &'s str) -> BoxFuture<'s, anyhow::Result<Option<Namespace>>>;
 
-    /// Judges an object of this peer as it will be stored. What follows from it is recorded
-    /// before, unless `records` is false.
+    /// Judges an object of this peer as it will be stored.
     fn judge<'s>(
         &'s self,
         peer: &'s ClusterId,
         object: &'s Object,
-        records: bool,
+        how: How,
     ) -> BoxFuture<'s, anyhow::Result<Verdict>>;
+}
+
+/// How an object is judged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct How {
+    /// Whether what follows from the verdict is recorded before it is given.
+    pub(crate) records: bool,
+    /// Whether an administrator lets a nonce count that was there before the guard.
+    pub(crate) adopts: bool,
 }
 
 /// The machines of a controller, and its cluster.
@@ -47,10 +55,10 @@ impl Judge for Machines {
         &'s self,
         peer: &'s ClusterId,
         object: &'s Object,
-        records: bool,
+        How { records, adopts }: How,
     ) -> BoxFuture<'s, anyhow::Result<Verdict>> {
         async move {
-            match self.handle.guard(peer, object, !records).await {
+            match self.handle.guard(peer, object, !records, adopts).await {
                 Ok(true) => Ok(Verdict::Passed),
                 Ok(false) => Ok(Verdict::Awaited),
                 Err(liqo_auth_kube::Error::Library(error)) => Ok(Verdict::Refused(error)),

@@ -35,9 +35,16 @@ impl Judge for Fake {
         &'s self,
         peer: &'s ClusterId,
         object: &'s Object,
-        records: bool,
+        How { records, adopts }: How,
     ) -> BoxFuture<'s, anyhow::Result<Verdict>> {
-        let asked = format!("{peer}: {} {records}", object.id());
+        let adopted = if adopts { ", adopted" } else { "" };
+        let labels = &object.metadata().labels;
+        let nonce = if labels.contains_key(names::NONCE_LABEL) {
+            ", a nonce"
+        } else {
+            ""
+        };
+        let asked = format!("{peer}: {} {records}{adopted}{nonce}", object.id());
         self.asked.lock().unwrap().push(asked);
         let verdict = (self.verdict)();
         async { Ok(verdict) }.boxed()
@@ -61,7 +68,8 @@ async fn answered(
         "request": request,
     });
     let posted = HttpRequest::post("/guard").body(Body::from(review.to_string()));
-    let answer = router(fake, mode).oneshot(posted.unwrap()).await.unwrap();
+    let router = router(fake, mode, Some("liqo".to_owned()));
+    let answer = router.oneshot(posted.unwrap()).await.unwrap();
     let body = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
     let answer: Value = serde_json::from_slice(&body).unwrap();
     let asked = asked.lock().unwrap().clone();
@@ -214,4 +222,74 @@ async fn a_person_waives_the_handshake() {
     create["userInfo"]["groups"] = json!(["system:serviceaccounts"]);
     let (answer, _) = answered(refused, GuardMode::Enforce, &create).await;
     assert_eq!(answer["allowed"], false);
+}
+
+#[tokio::test]
+async fn a_nonce_is_judged_that_liqo_makes() {
+    let secret = |nonce: &str, label: &str| {
+        json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "liqo-nonce", "namespace": "liqo-tenant-rome",
+                "labels": {"liqo.io/nonce": "true", "a": label}},
+            "data": {"nonce": nonce},
+        })
+    };
+    let empty = secret("", "");
+    let judged = async |user: &str, new: &Value, old: &Value| {
+        let mut update = request("UPDATE", new, old);
+        update["userInfo"] = json!({"username": user, "groups": ["system:serviceaccounts"]});
+        let (_, asked) = answered(passed, GuardMode::Enforce, &update).await;
+        // Others may have labels of several kinds.
+        assert_eq!(asked.len(), 1);
+        asked[0].ends_with(", a nonce")
+    };
+    let liqo = "system:serviceaccount:liqo:liqo-controller-manager";
+    assert!(judged(liqo, &secret("YQ==", ""), &empty).await);
+    assert!(judged(liqo, &secret("YQ==", ""), &secret("Yg==", "")).await);
+    assert!(judged(liqo, &secret("YQ==", ""), &Value::Null).await);
+    // A nonce that was there counts for nobody.
+    assert!(!judged(liqo, &secret("YQ==", "a"), &secret("YQ==", "b")).await);
+    for other in [
+        "admin",
+        "system:serviceaccount:default:liqo",
+        "system:serviceaccount:liqo",
+    ] {
+        assert!(!judged(other, &secret("YQ==", ""), &empty).await, "{other}");
+    }
+}
+
+#[tokio::test]
+async fn a_person_adopts_a_stored_tenant_by_a_label_alone() {
+    let mut labelled = tenant();
+    labelled["metadata"]["labels"]["liqo-auth/adopt"] = json!("true");
+    let adopts = async |update: &Value| {
+        let (_, asked) = answered(passed, GuardMode::Enforce, update).await;
+        asked == [format!("{ASKED}, adopted")]
+    };
+    assert!(adopts(&request("UPDATE", &labelled, &tenant())).await);
+    let mut changed = labelled.clone();
+    changed["spec"]["signature"] = json!("YQ==");
+    let mut relabelled = labelled.clone();
+    relabelled["metadata"]["labels"]["a"] = json!("b");
+    let mut no = labelled.clone();
+    no["metadata"]["labels"]["liqo-auth/adopt"] = json!("no");
+    let mut program = request("UPDATE", &labelled, &tenant());
+    program["userInfo"]["groups"] = json!(["system:serviceaccounts"]);
+    let mut slice = request("UPDATE", &labelled, &tenant());
+    slice["kind"]["kind"] = json!("ResourceSlice");
+    let mut peer = request("UPDATE", &labelled, &tenant());
+    peer["userInfo"]["groups"] = json!(["liqo.io"]);
+    for update in [
+        request("CREATE", &labelled, &Value::Null),
+        request("UPDATE", &changed, &tenant()),
+        request("UPDATE", &relabelled, &labelled),
+        request("UPDATE", &no, &tenant()),
+        request("UPDATE", &tenant(), &labelled),
+        program,
+        peer,
+        slice,
+    ] {
+        assert!(!adopts(&update).await, "{update}");
+    }
 }
