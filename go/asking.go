@@ -18,6 +18,8 @@ type asking struct {
 	answer answerer
 	// asked is how many questions were asked.
 	asked int
+	// given is the answers so far. The module forgets them at the end of the request.
+	given []answered
 	// ready is the answer that the module is going to take.
 	ready []byte
 	// panicked is what a backend has panicked with. It goes on after the request.
@@ -44,6 +46,7 @@ func (a *asking) ask(question json.RawMessage) int {
 	if err != nil {
 		return 0
 	}
+	a.given = append(a.given, answers...)
 	a.ready = ready
 	return len(ready)
 }

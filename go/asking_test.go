@@ -220,6 +220,37 @@ func TestAQuestionIsLeftOpen(t *testing.T) {
 	}
 }
 
+// A question that is left open makes the call go on in another request, which has the answers of
+// the one before.
+func TestNoQuestionIsAskedTwiceForOneThatIsLeftOpen(t *testing.T) {
+	pair, tenant := withBackends(t, nobodyElse)
+	session, _ := pair.sessions()
+	defer session.Close()
+	asked := map[string]int{}
+	answer := session.machine.answer
+	session.machine.answer = func(ctx context.Context, kind string, question json.RawMessage) (any, error) {
+		asked[string(question)]++
+		if len(asked) == 2 && asked[string(question)] == 1 {
+			// It has no form, so the question is left open.
+			return func() {}, nil
+		}
+		return answer(ctx, kind, question)
+	}
+	next, err := session.Receive(t.Context(), tenant)
+	if err != nil || len(next.Effects) == 0 || len(asked) < 2 {
+		t.Fatalf("%v %+v: %d questions", err, next, len(asked))
+	}
+	open := 0
+	for question, times := range asked {
+		if open += times - 1; times > 2 {
+			t.Errorf("%s: asked %d times", question, times)
+		}
+	}
+	if open != 1 {
+		t.Errorf("%v: %d questions are asked again", asked, open)
+	}
+}
+
 func TestATakenAnswerIsWiped(t *testing.T) {
 	asking := &asking{ctx: t.Context(), answer: func(context.Context, string, json.RawMessage) (any, error) {
 		return nil, errors.New("the key is lost")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -306,7 +307,8 @@ func (s *Session) converse(ctx context.Context, call string) (*Next, error) {
 		if err != nil {
 			return nil, err
 		}
-		answers = append(answers, further...)
+		answers = slices.Concat(answers, asking.given, further)
+		asking.given = nil
 		call = goOn
 	}
 	return nil, errRounds
