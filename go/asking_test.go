@@ -305,7 +305,7 @@ func TestTheHostAsksAndAnswersWithinTheModulesMemory(t *testing.T) {
 		t.Error("an answer is written outside of the memory")
 	}
 	// Without a session, nothing is asked and nothing is written.
-	place, err := in.put(t.Context(), []byte(`{"type":"name"}`))
+	place, _, err := in.put(t.Context(), []byte(`{"type":"name"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func TestAFactIsAboutEachOfItsBytes(t *testing.T) {
 	// The message has several blocks of the digest.
 	message := bytes.Repeat([]byte("a nonce, or a request. "), 20)
 	key := []byte(private.Public().(ed25519.PublicKey))
-	place, err := in.put(t.Context(), slices.Concat(key, ed25519.Sign(private, message), message))
+	place, _, err := in.put(t.Context(), slices.Concat(key, ed25519.Sign(private, message), message))
 	if err != nil {
 		t.Fatal(err)
 	}

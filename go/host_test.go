@@ -181,7 +181,7 @@ func TestTheHostWipesWhatItIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	memory := in.module.Memory()
-	place, err := in.put(t.Context(), bytes.Repeat([]byte{7}, 64))
+	place, _, err := in.put(t.Context(), bytes.Repeat([]byte{7}, 64))
 	if err != nil {
 		t.Fatal(err)
 	}

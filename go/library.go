@@ -1,6 +1,7 @@
 package liqoauth
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 )
 
 //go:embed liqoauth.wasm
@@ -91,12 +93,17 @@ func compile(ctx context.Context, options Options) (*Library, error) {
 	if err := library.provideHost(ctx); err != nil {
 		return nil, errors.Join(err, library.Close(ctx))
 	}
-	compiled, err := library.runtime.CompileModule(ctx, binary)
+	compiled, err := library.runtime.CompileModule(onAllCores(ctx), binary)
 	if err != nil {
 		return nil, errors.Join(err, library.Close(ctx))
 	}
 	library.compiled = compiled
 	return library, nil
+}
+
+// onAllCores has wazero compile on all cores. By itself, it does on one.
+func onAllCores(ctx context.Context) context.Context {
+	return experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0))
 }
 
 // Close frees the module and its instances. It waits for the calls in progress and for their
@@ -134,6 +141,14 @@ func (l *Library) send(ctx context.Context, request []byte, value any) error {
 // readAnswer reads the value of an answer, and wipes the answer.
 func readAnswer(answer []byte, value any) error {
 	defer clear(answer)
+	if form, isOfSession := value.(*nextForm); isOfSession {
+		if text, isOK := bytes.CutPrefix(answer, []byte(`{"ok":`)); isOK {
+			if err := form.decode(bytes.TrimSuffix(text, []byte("}"))); err != nil {
+				return fmt.Errorf("liqoauth: answer of the module: %w", err)
+			}
+			return nil
+		}
+	}
 	if value == nil {
 		value = new(json.RawMessage)
 	}
@@ -202,14 +217,13 @@ func (l *Library) begin(ctx context.Context, request []byte) (call func() result
 		l.running.leave()
 		return nil, err
 	}
-	return l.start(ctx, in, request, l.give), nil
+	return l.start(ctx, in, [][]byte{request}, l.give), nil
 }
 
-// start copies the request to an instance, and returns the call. After a call that has not
+// start copies the parts of a request to an instance, and returns the call. After a call that has not
 // failed, the instance goes to keep. The caller has entered running, and the call leaves it.
-func (l *Library) start(ctx context.Context, in *instance, request []byte, keep func(context.Context, *instance)) (call func() result) {
-	place, failed := in.put(ctx, request)
-	length := uint64(len(request))
+func (l *Library) start(ctx context.Context, in *instance, request [][]byte, keep func(context.Context, *instance)) (call func() result) {
+	place, length, failed := in.put(ctx, request...)
 	return func() result {
 		defer l.running.leave()
 		var answer []byte
@@ -299,16 +313,23 @@ func (l *Library) instantiate(ctx context.Context) (*instance, error) {
 
 var errBounds = errors.New("an address outside of the memory")
 
-// put copies a request to the module, and returns its place.
-func (in *instance) put(ctx context.Context, request []byte) (place uint64, err error) {
-	results, err := in.allocate.Call(ctx, uint64(len(request)))
+// put copies the parts of a request to the module, and returns its place and its length.
+func (in *instance) put(ctx context.Context, request ...[]byte) (place, length uint64, err error) {
+	for _, part := range request {
+		length += uint64(len(part))
+	}
+	results, err := in.allocate.Call(ctx, length)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	if !in.module.Memory().Write(api.DecodeU32(results[0]), request) {
-		return 0, errBounds
+	at := api.DecodeU32(results[0])
+	for _, part := range request {
+		if !in.module.Memory().Write(at, part) {
+			return 0, 0, errBounds
+		}
+		at += uint32(len(part))
 	}
-	return results[0], nil
+	return results[0], length, nil
 }
 
 // answer returns a copy of the answer to a request. Both are wiped in the module.

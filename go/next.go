@@ -45,13 +45,16 @@ type nextForm struct {
 // effectForm is an effect whose object or patch is the body of its request.
 type effectForm struct {
 	Effect
-	Request struct {
-		Method      string `json:"method"`
-		Path        string `json:"path"`
-		ContentType string `json:"contentType"`
-		// Body is the length of the body.
-		Body int `json:"body"`
-	} `json:"request"`
+	Request requestForm `json:"request"`
+}
+
+// requestForm is a request without its body.
+type requestForm struct {
+	Method      string `json:"method"`
+	Path        string `json:"path"`
+	ContentType string `json:"contentType"`
+	// Body is the length of the body.
+	Body int `json:"body"`
 }
 
 // read returns what the form says. The bodies of the requests follow each other.

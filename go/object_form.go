@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,7 +20,7 @@ func formOfObject(object runtime.Object) ([]byte, error) {
 		return nil, err
 	}
 	if found, ok := object.(*unstructured.Unstructured); ok {
-		form := objectForm{text: make([]byte, 0, 2048)}
+		form := objectForm{text: newForm()}
 		if err := form.write(found.Object); err != nil {
 			clear(form.text)
 			return nil, fmt.Errorf("liqoauth: %w", err)
@@ -31,6 +32,29 @@ func formOfObject(object runtime.Object) ([]byte, error) {
 		return nil, fmt.Errorf("liqoauth: %w", err)
 	}
 	return text, nil
+}
+
+// forms are the places of forms that nobody needs any more. They are wiped. A session writes its
+// objects all the time, so new places would be the largest part of its garbage.
+var forms sync.Pool
+
+// mostForm is the largest place that is kept.
+const mostForm = 64 << 10
+
+// newForm returns an empty place.
+func newForm() []byte {
+	if place, isKept := forms.Get().(*[]byte); isKept {
+		return (*place)[:0]
+	}
+	return make([]byte, 0, 2048)
+}
+
+// wipeForm wipes a form, and keeps its place for others. Nobody may have the form any more.
+func wipeForm(form []byte) {
+	clear(form)
+	if place := form[:0]; 0 < cap(place) && cap(place) <= mostForm {
+		forms.Put(&place)
+	}
 }
 
 // objectForm is a text that leaves no copies of itself when it grows: an object may be a Secret.

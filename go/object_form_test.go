@@ -85,3 +85,26 @@ func TestAFormThatGrowsIsWiped(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestThePlaceOfAFormIsUsedAgain(t *testing.T) {
+	isAgain := false
+	for range 100 {
+		form := append(newForm(), "secret"...)
+		place := form[:1]
+		wipeForm(form)
+		if !isWiped(form) {
+			t.Fatalf("%q is left", form)
+		}
+		next := newForm()
+		if len(next) != 0 || cap(next) > mostForm {
+			t.Fatalf("%d of %d bytes", len(next), cap(next))
+		}
+		isAgain = isAgain || &next[:1][0] == &place[0]
+		// Neither of these is kept.
+		wipeForm(make([]byte, mostForm+1))
+		wipeForm(nil)
+	}
+	if !isAgain {
+		t.Error("each form has a new place")
+	}
+}

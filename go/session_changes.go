@@ -51,9 +51,10 @@ func (c *changes) put(id ObjectReference, object seenObject) {
 
 // drop forgets an object that was seen, and wipes it: it may be a Secret.
 func (c *changes) drop(id ObjectReference) {
-	clear(c.seen[id].form)
-	c.size -= len(c.seen[id].form)
+	form := c.seen[id].form
+	c.size -= len(form)
 	delete(c.seen, id)
+	wipeForm(form)
 }
 
 func (c *changes) forget(id ObjectReference) {

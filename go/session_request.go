@@ -55,11 +55,17 @@ func (s *Session) send(ctx context.Context, call string, present []byte, answers
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	request, err := s.request(call, present, answers)
+	given := []byte("[]")
+	if len(answers) > 0 {
+		if given, err = json.Marshal(answers); err != nil {
+			return nil, fmt.Errorf("liqoauth: %w", err)
+		}
+		defer clear(given)
+	}
+	request, err := s.request(call, present, given)
 	if err != nil {
 		return nil, err
 	}
-	defer clear(request)
 	library := s.machine.library
 	answer, err := library.converse(s.machine.facts.within(ctx), s, request)
 	if err != nil {
@@ -76,9 +82,9 @@ func (s *Session) send(ctx context.Context, call string, present []byte, answers
 	return following, err
 }
 
-// request returns a request with what is to be told, and the objects after it. It is made at
-// once, so that no copy of a secret stays behind.
-func (s *Session) request(call string, present []byte, answers []answered) ([]byte, error) {
+// request returns the parts of a request with what is to be told, and of the objects after it.
+// They are joined in the module alone, so that no copy of a secret is made here.
+func (s *Session) request(call string, present, given []byte) ([][]byte, error) {
 	var lengths []byte
 	var objects [][]byte
 	for _, object := range s.leaving.seen {
@@ -108,18 +114,11 @@ func (s *Session) request(call string, present []byte, answers []answered) ([]by
 		}
 		add("outcomes", came)
 		parts = append(parts, []byte(","+call))
-		given := []byte("[]")
-		if len(answers) > 0 {
-			if given, err = json.Marshal(answers); err != nil {
-				return nil, fmt.Errorf("liqoauth: %w", err)
-			}
-			defer clear(given)
-		}
 		add("with", present)
 		parts = append(parts, []byte(`,"answers":`), given, []byte(`}`))
 	}
 	parts = append(parts, []byte("}}\n"))
-	return slices.Concat(append(parts, objects...)...), nil
+	return append(parts, objects...), nil
 }
 
 // takeOutcomes returns what became of the last answer, once.

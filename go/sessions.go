@@ -146,7 +146,7 @@ func (s *sessions) wipe() {
 // request has little to do beside the backends, which have the context. After a failure, the
 // session has lost its instance. It also loses the one that a backend has left in the middle
 // of a request, by the end of its goroutine.
-func (l *Library) converse(ctx context.Context, session *Session, request []byte) ([]byte, error) {
+func (l *Library) converse(ctx context.Context, session *Session, request [][]byte) ([]byte, error) {
 	if !l.running.enter() {
 		return nil, ErrClosed
 	}
@@ -176,5 +176,5 @@ func (l *Library) closeSession(in *instance) {
 	if !l.running.enter() {
 		return
 	}
-	l.start(context.Background(), in, []byte(`"closeSession"`), l.give)()
+	l.start(context.Background(), in, [][]byte{[]byte(`"closeSession"`)}, l.give)()
 }

@@ -1,0 +1,276 @@
+package liqoauth
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strconv"
+)
+
+// The module writes its answers as JSON without white space. The answers of a session are read
+// here: encoding/json goes through a text twice, and finds each field by reflection, which took
+// a twentieth of a session's handshake. What is rare is left to encoding/json.
+
+var errCompact = errors.New("it is no compact JSON")
+
+// fieldsOf takes the fields of a map, one by one.
+func fieldsOf(text []byte, take func(name, value []byte) error) error {
+	rest, isMap := bytes.CutPrefix(text, []byte("{"))
+	for isMap && !isEnd(rest, '}') {
+		length := lengthOf(rest)
+		if length < len(`""`) || length >= len(rest) || rest[0] != '"' || rest[length] != ':' {
+			return errCompact
+		}
+		name := rest[1 : length-1]
+		value, after, err := nextOf(rest[length+1:], '}')
+		if err != nil {
+			return err
+		}
+		if err := take(name, value); err != nil {
+			return err
+		}
+		rest = after
+	}
+	if !isMap {
+		return errCompact
+	}
+	return nil
+}
+
+// itemsOf reads the items of a list.
+func itemsOf[T any](text []byte, read func(item *T, value []byte) error) ([]T, error) {
+	rest, isList := bytes.CutPrefix(text, []byte("["))
+	if !isList {
+		return nil, errCompact
+	}
+	items := []T{}
+	for !isEnd(rest, ']') {
+		value, after, err := nextOf(rest, ']')
+		if err != nil {
+			return nil, err
+		}
+		var item T
+		if err := read(&item, value); err != nil {
+			return nil, err
+		}
+		items, rest = append(items, item), after
+	}
+	return items, nil
+}
+
+// isEnd reports whether nothing is left but the end of a map or a list.
+func isEnd(rest []byte, end byte) bool { return len(rest) == 1 && rest[0] == end }
+
+// nextOf returns the first value of a text, and what follows it and its comma.
+func nextOf(text []byte, end byte) (value, rest []byte, err error) {
+	length := lengthOf(text)
+	if length == 0 || length >= len(text) {
+		return nil, nil, errCompact
+	}
+	value, rest = text[:length], text[length:]
+	switch {
+	case rest[0] == ',' && len(rest) > 1 && rest[1] != end:
+		return value, rest[1:], nil
+	case isEnd(rest, end):
+		return value, rest, nil
+	default:
+		return nil, nil, errCompact
+	}
+}
+
+// lengthOf returns the length of the first value of a text. It is 0 if there is none.
+func lengthOf(text []byte) int {
+	depth := 0
+	for at := 0; at < len(text); at++ {
+		switch text[at] {
+		case '"':
+			length := quotedIn(text[at:])
+			if length == 0 {
+				return 0
+			}
+			at += length - 1
+		case '{', '[':
+			depth++
+			continue
+		case '}', ']':
+			if depth == 0 {
+				return at
+			}
+			depth--
+		case ',', ':':
+			if depth == 0 {
+				return at
+			}
+			continue
+		default:
+			continue
+		}
+		if depth == 0 {
+			return at + 1
+		}
+	}
+	return 0
+}
+
+// quotedIn returns the length of the string that a text begins with, quotes included. It is 0
+// if the string has no end.
+func quotedIn(text []byte) int {
+	for at := 1; at < len(text); at++ {
+		switch text[at] {
+		case '\\':
+			at++
+		case '"':
+			return at + 1
+		}
+	}
+	return 0
+}
+
+// readText reads a string.
+func readText(found *string, value []byte) error {
+	if isPlain := len(value) > 1 && value[0] == '"' && bytes.IndexByte(value, '\\') < 0; isPlain {
+		*found = string(value[1 : len(value)-1])
+		return nil
+	}
+	return json.Unmarshal(value, found)
+}
+
+// readNumber reads a number. Without one, it is 0.
+func readNumber[N int | int64](found *N, value []byte) error {
+	if string(value) == "null" {
+		return nil
+	}
+	number, err := strconv.ParseInt(string(value), 10, 64)
+	*found = N(number)
+	return err
+}
+
+// readRaw copies JSON that is read later.
+func readRaw(found *json.RawMessage, value []byte) error {
+	*found = bytes.Clone(value)
+	return nil
+}
+
+// readByReflection reads a value that is rare.
+func readByReflection[T any](found *T, value []byte) error { return json.Unmarshal(value, found) }
+
+func (f *nextForm) decode(text []byte) error {
+	return fieldsOf(text, func(name, value []byte) (err error) {
+		switch string(name) {
+		case "next":
+			err = readText(&f.Next, value)
+		case "questions":
+			f.Questions, err = itemsOf(value, readRaw)
+		case "step":
+			err = f.Step.decode(value)
+		case "effects":
+			f.Effects, err = itemsOf(value, (*effectForm).decode)
+		case "afterMilliseconds":
+			err = readNumber(&f.AfterMilliseconds, value)
+		case "digests":
+			f.Digests, err = itemsOf(value, readText)
+		case "againMilliseconds":
+			err = readNumber(&f.AgainMilliseconds, value)
+		}
+		return err
+	})
+}
+
+// decode reads a step, whose effects are elsewhere.
+func (s *Step) decode(text []byte) error {
+	return fieldsOf(text, func(name, value []byte) (err error) {
+		switch string(name) {
+		case "outbox":
+			s.Outbox, err = itemsOf(value, readByReflection[Message])
+		case "refused":
+			s.Refused, err = itemsOf(value, readByReflection[Refused])
+		case "notices":
+			s.Notices, err = itemsOf(value, readByReflection[Notice])
+		case "events":
+			s.Events, err = itemsOf(value, readRaw)
+		case "absent":
+			s.Absent, err = referenceIn(value)
+		case "wait":
+			err = s.Wait.decode(value)
+		}
+		return err
+	})
+}
+
+func (e *effectForm) decode(text []byte) error {
+	return fieldsOf(text, func(name, value []byte) (err error) {
+		switch string(name) {
+		case "type":
+			err = readText(&e.Type, value)
+		case "id":
+			e.ID, err = referenceIn(value)
+		case "version":
+			e.Version = new(Version)
+			err = e.Version.decode(value)
+		case "part":
+			err = readText(&e.Part, value)
+		case "request":
+			err = e.Request.decode(value)
+		}
+		return err
+	})
+}
+
+func (r *requestForm) decode(text []byte) error {
+	return fieldsOf(text, func(name, value []byte) (err error) {
+		switch string(name) {
+		case "method":
+			err = readText(&r.Method, value)
+		case "path":
+			err = readText(&r.Path, value)
+		case "contentType":
+			err = readText(&r.ContentType, value)
+		case "body":
+			err = readNumber(&r.Body, value)
+		}
+		return err
+	})
+}
+
+func (v *Version) decode(text []byte) error {
+	return fieldsOf(text, func(name, value []byte) (err error) {
+		switch string(name) {
+		case "uid":
+			err = readText(&v.UID, value)
+		case "resourceVersion":
+			err = readText(&v.ResourceVersion, value)
+		}
+		return err
+	})
+}
+
+// referenceIn reads a reference; null is none.
+func referenceIn(text []byte) (*ObjectReference, error) {
+	if string(text) == "null" {
+		return nil, nil
+	}
+	found := new(ObjectReference)
+	return found, fieldsOf(text, func(name, value []byte) (err error) {
+		switch string(name) {
+		case "kind":
+			err = readText(&found.Kind, value)
+		case "namespace":
+			err = readText(&found.Namespace, value)
+		case "name":
+			err = readText(&found.Name, value)
+		}
+		return err
+	})
+}
+
+func (w *Wait) decode(text []byte) error {
+	return fieldsOf(text, func(name, value []byte) (err error) {
+		switch string(name) {
+		case "wakeAt":
+			err = readText(&w.WakeAt, value)
+		case "awaiting":
+			w.Awaiting, err = itemsOf(value, readByReflection[Awaited])
+		}
+		return err
+	})
+}
