@@ -21,8 +21,6 @@ pub(super) struct Fields {
     /// The maps and lists of the metadata.
     metadata: Joined,
     others: Joined,
-    /// The commas, maps and lists. An object of n values has at most 2n of them.
-    marks: usize,
     over: Option<Over>,
 }
 
@@ -52,6 +50,8 @@ pub(super) enum Held {
 /// A field that is being read: its key, a colon, and its value.
 struct Field {
     text: Zeroizing<Vec<u8>>,
+    /// The commas, maps and lists.
+    marks: usize,
     kind: FieldKind,
     is_kept: bool,
     has_key: bool,
@@ -67,7 +67,10 @@ enum FieldKind {
 
 /// Fields with commas between them.
 #[derive(Default)]
-struct Joined(Zeroizing<Vec<u8>>);
+struct Joined {
+    text: Zeroizing<Vec<u8>>,
+    marks: usize,
+}
 
 impl Fields {
     /// An object whose first brace was just read.
@@ -82,7 +85,6 @@ impl Fields {
             short: Joined::default(),
             metadata: Joined::default(),
             others: Joined::default(),
-            marks: 1,
             over: None,
         }
     }
@@ -113,12 +115,10 @@ impl Fields {
                 self.is_in_metadata = true;
                 self.depth += 1;
             }
-            Token::OpenMap if self.is_outermost && level == 1 && self.key() == HOLDS_ONE => {
+            Token::OpenMap if self.may_hold() && level == 1 && self.key() == HOLDS_ONE => {
                 return Taken::Holds(Held::Alone);
             }
-            Token::OpenList
-                if self.is_outermost && level == 1 && HOLD_MANY.contains(&self.key()) =>
-            {
+            Token::OpenList if self.may_hold() && level == 1 && HOLD_MANY.contains(&self.key()) => {
                 return Taken::Holds(Held::InList);
             }
             _ => {
@@ -149,18 +149,24 @@ impl Fields {
     }
 
     fn opened(&self) -> Vec<u8> {
-        let mut text = Vec::with_capacity(self.others.0.len() + self.metadata.0.len() + 512);
+        let room = self.others.text.len() + self.metadata.text.len() + 512;
+        let mut text = Vec::with_capacity(room);
         text.push(b'{');
-        join(&mut text, &self.named.0);
-        if !self.short.0.is_empty() || !self.metadata.0.is_empty() {
+        join(&mut text, &self.named.text);
+        if !self.short.text.is_empty() || !self.metadata.text.is_empty() {
             let mut metadata = br#""metadata":{"#.to_vec();
-            join(&mut metadata, &self.short.0);
-            join(&mut metadata, &self.metadata.0);
+            join(&mut metadata, &self.short.text);
+            join(&mut metadata, &self.metadata.text);
             metadata.push(b'}');
             join(&mut text, &metadata);
         }
-        join(&mut text, &self.others.0);
+        join(&mut text, &self.others.text);
         text
+    }
+
+    /// Whether this may be a list or an event. Neither has too much beside its objects.
+    fn may_hold(&self) -> bool {
+        self.is_outermost && self.over.is_none()
     }
 
     /// The key of the present field, with its quotes.
@@ -186,17 +192,16 @@ impl Fields {
             return;
         }
         if matches!(token, Token::Comma | Token::OpenMap | Token::OpenList) {
-            self.marks += 1;
+            field.marks += 1;
         }
         let room = match field.kind {
             FieldKind::Named | FieldKind::Short => SHORT,
-            FieldKind::OfMetadata => self.bounds.bytes.saturating_sub(self.metadata.0.len()),
+            FieldKind::OfMetadata => self.bounds.bytes.saturating_sub(self.metadata.text.len()),
+            // The key may be that of the metadata.
+            FieldKind::Other if self.over.is_some() && !field.has_key => SHORT,
             FieldKind::Other if self.over.is_some() => 0,
-            FieldKind::Other => self.bounds.bytes.saturating_sub(self.others.0.len()),
+            FieldKind::Other => self.bounds.bytes.saturating_sub(self.others.text.len()),
         };
-        if self.marks > self.bounds.values.saturating_mul(2) {
-            return self.give_up(Over::Values);
-        }
         if field.text.len() + piece.len() > room {
             return self.give_up(Over::Bytes);
         }
@@ -205,16 +210,36 @@ impl Fields {
             field.has_key = true;
             field.find_kind(self.is_in_metadata);
         }
+        if self.has_too_many() {
+            self.leave_out_others(Over::Values);
+            let is_other = |field: &Field| field.kind == FieldKind::Other;
+            if self.field.as_ref().is_some_and(is_other) || self.has_too_many() {
+                self.give_up(Over::Values);
+            }
+        }
+    }
+
+    /// Whether there are too many values: an object of n values has at most 2n marks.
+    fn has_too_many(&self) -> bool {
+        let parts = [&self.named, &self.short, &self.metadata, &self.others];
+        let marks: usize = parts.iter().map(|part| part.marks).sum();
+        let marks = 1 + marks + self.field.as_ref().map_or(0, |field| field.marks);
+        marks > self.bounds.values.saturating_mul(2)
     }
 
     /// Keeps nothing of the present field, nor of the fields outside of the metadata.
     fn give_up(&mut self, over: Over) {
-        self.over.get_or_insert(over);
-        self.others = Joined::default();
+        self.leave_out_others(over);
         if let Some(field) = &mut self.field {
             field.text = Zeroizing::default();
+            field.marks = 0;
             field.is_kept = false;
         }
+    }
+
+    fn leave_out_others(&mut self, over: Over) {
+        self.over.get_or_insert(over);
+        self.others = Joined::default();
     }
 
     fn complete(&mut self) {
@@ -225,14 +250,16 @@ impl Fields {
             FieldKind::Named => &mut self.named,
             FieldKind::Short => &mut self.short,
             FieldKind::OfMetadata => &mut self.metadata,
+            FieldKind::Other if self.over.is_some() => return,
             FieldKind::Other => &mut self.others,
         };
         let is_short = matches!(field.kind, FieldKind::Named | FieldKind::Short);
-        if is_short && fields.0.len() + field.text.len() > MOST_SHORT {
+        if is_short && fields.text.len() + field.text.len() > MOST_SHORT {
             self.over.get_or_insert(Over::Bytes);
             return;
         }
-        join(&mut fields.0, &field.text);
+        join(&mut fields.text, &field.text);
+        fields.marks += field.marks;
     }
 }
 
@@ -240,6 +267,7 @@ impl Field {
     fn new(is_in_metadata: bool) -> Self {
         Self {
             text: Zeroizing::default(),
+            marks: 0,
             kind: if is_in_metadata {
                 FieldKind::Short
             } else {

@@ -132,6 +132,74 @@ fn an_object_of_too_many_values_is_reduced_before_it_is_decoded() {
 }
 
 #[test]
+fn the_metadata_is_kept_wherever_it_is() {
+    let metadata = r#""metadata":{"annotations":{"a":"A"},"labels":{"a":"b"},"name":"rome"}"#;
+    let named = r#""kind":"Tenant","apiVersion":"authentication.liqo.io/v1beta1""#;
+    let (long, many) = ("A".repeat(2000), "1,".repeat(200));
+    for (bulk, limit) in [
+        (
+            format!(r#""spec":{{"csr":"{long}"}}"#),
+            ObjectError::TooLarge { limit: 1024 },
+        ),
+        (
+            format!(r#""spec":[{many}1]"#),
+            ObjectError::TooManyValues { limit: 64 },
+        ),
+        (
+            format!(r#""{long}":"","status":{{}}"#),
+            ObjectError::TooLarge { limit: 1024 },
+        ),
+    ] {
+        let bulk = bulk.as_str();
+        for fields in [
+            [bulk, metadata, named],
+            [metadata, bulk, named],
+            [named, bulk, metadata],
+            [bulk, named, metadata],
+        ] {
+            let reduced = value(&format!("{{{}}}", fields.join(",")));
+            assert_eq!(reduced.as_object().unwrap().len(), 4, "{reduced}");
+            let read = Object::from_value_within(reduced, &limits());
+            let read = read.as_unreadable().unwrap();
+            assert_eq!(read.reason, limit);
+            assert_eq!(
+                (read.id.kind, read.id.name.as_str()),
+                (Kind::Tenant, "rome")
+            );
+            assert_eq!(read.metadata.label("a"), Some("b"));
+        }
+    }
+}
+
+#[test]
+fn a_part_of_the_metadata_with_too_many_values_is_left_out_alone() {
+    let many = format!(r#""finalizers":{}"#, json!(vec!["x"; 200]));
+    let few = r#""labels":{"a":"b"},"name":"rome""#;
+    let head = r#"{"apiVersion":"v1","kind":"Secret","metadata":{"#;
+    for fields in [[&many, few], [few, &many]] {
+        let reduced = value(&format!("{head}{}}}}}", fields.join(",")));
+        assert_eq!(reduced["metadata"].get("finalizers"), None);
+        let read = Object::from_value_within(reduced, &limits());
+        let read = read.as_unreadable().unwrap();
+        assert_eq!(read.reason, ObjectError::TooManyValues { limit: 64 });
+        assert_eq!(read.id.name, "rome");
+        assert_eq!(read.metadata.label("a"), Some("b"));
+    }
+}
+
+/// Nothing beside the objects of a list or an event is too large.
+#[test]
+fn a_list_after_too_much_is_an_object() {
+    let long = "A".repeat(2000);
+    for held in ["\"items\":[{}]", "\"object\":{}"] {
+        let reduced = value(&format!(r#"{{"a":"{long}",{held},"kind":"List"}}"#));
+        assert_eq!(reduced, json!({ "kind": "List", "overLimit": "bytes" }));
+    }
+    let reduced = value(&format!(r#"{{"a":"{long}","no value"}}"#));
+    assert_eq!(reduced, json!({ "overLimit": "bytes" }));
+}
+
+#[test]
 fn what_is_no_object_remains_within_the_limit() {
     let refused = ObjectError::TooLarge { limit: 1024 };
     for text in ["404 page not found", "[1, {\"a\": 2}]", "}]", "\"", ""] {
