@@ -76,11 +76,12 @@ impl Effect {
     /// part of a path, or the object to write could not be read.
     pub fn request(&self) -> Result<ApiRequest, Error> {
         let id = self.id();
-        let path = object_path(&id)?;
+        let collection = collection_path(&id)?;
+        let path = with_segment(&collection, &id.name, &id)?;
         Ok(match self {
             Self::Create(object) => {
                 let body = pinned(object, &Version::default())?;
-                ApiRequest::json(Method::Post, collection_path(&id)?, body)
+                ApiRequest::json(Method::Post, collection, body)
             }
             Self::Replace { object, version } => {
                 ApiRequest::json(Method::Put, path, pinned(object, version)?)
@@ -188,12 +189,6 @@ fn pin(patch: &mut Value, resource_version: &str) {
     }
 }
 
-fn object_path(id: &ObjectRef) -> Result<String, Error> {
-    let mut path = collection_path(id)?;
-    push_segment(&mut path, &id.name, id)?;
-    Ok(path)
-}
-
 fn collection_path(id: &ObjectRef) -> Result<String, Error> {
     let kind = id.kind;
     if kind == Kind::Other || kind.is_namespaced() == id.namespace.is_empty() {
@@ -206,32 +201,35 @@ fn collection_path(id: &ObjectRef) -> Result<String, Error> {
     };
     let mut path = root.to_owned() + kind.api_version();
     if kind.is_namespaced() {
-        path.push_str("/namespaces");
-        push_segment(&mut path, &id.namespace, id)?;
+        path = with_segment(&(path + "/namespaces"), &id.namespace, id)?;
     }
     path.push('/');
     path.push_str(kind.plural());
     Ok(path)
 }
 
-/// Adds a segment, percent-encoded (RFC 3986, section 2.1).
+/// The path with one more segment, percent-encoded (RFC 3986, section 2.1).
 ///
 /// Kubernetes refuses the names `.` and `..` and names with `/` or `%`. A proxy
 /// might decode such a name too early and reach another object.
-fn push_segment(path: &mut String, segment: &str, id: &ObjectRef) -> Result<(), Error> {
+fn with_segment(path: &str, segment: &str, id: &ObjectRef) -> Result<String, Error> {
     if matches!(segment, "" | "." | "..") || segment.contains(['/', '%']) {
         return Err(not_addressable(id));
     }
-    path.push('/');
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:@".contains(&byte);
+    if segment.bytes().all(is_plain) {
+        return Ok([path, "/", segment].concat());
+    }
+    let mut path = [path, "/"].concat();
     for byte in segment.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~:@".contains(&byte) {
+        if is_plain(byte) {
             path.push(char::from(byte));
         } else {
             // Writing to a String cannot fail.
             let _ = write!(path, "%{byte:02X}");
         }
     }
-    Ok(())
+    Ok(path)
 }
 
 fn not_addressable(id: &ObjectRef) -> Error {

@@ -106,7 +106,11 @@ impl io::Write for WipedBuffer {
             larger.extend_from_slice(&self.0);
             self.0 = Wiped::new(larger);
         }
-        self.0.extend_from_slice(bytes);
+        match bytes {
+            // Most pieces are a single sign, for which a block's copy takes long.
+            [byte] => self.0.push(*byte),
+            bytes => self.0.extend_from_slice(bytes),
+        }
         Ok(())
     }
 

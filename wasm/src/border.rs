@@ -1,5 +1,5 @@
-//! The border to the caller: the C ABI of `wasm/liqo_auth.h`. Beside it, only `host` and
-//! `memory` have `unsafe`.
+//! The border to the caller: the C ABI of `wasm/liqo_auth.h`. Beside it, only `comparison`,
+//! `host` and `memory` have `unsafe`.
 //!
 //! A panic aborts the process. In a WebAssembly module, a panic traps and ends only
 //! that call.
@@ -94,17 +94,24 @@ const STACK: usize = 128 * 1024;
 /// `bytes` points to `length` bytes that nobody else uses.
 #[inline]
 pub(crate) unsafe fn wipe(bytes: *mut u8, length: usize) {
-    let words = bytes.cast::<u64>();
-    if length > FEW || !words.is_aligned() {
+    if length > FEW || !bytes.cast::<u64>().is_aligned() {
         // SAFETY: the caller promises it.
         unsafe { wipe_block(bytes, length) };
         return;
     }
-    for word in 0..length / WORD {
-        // SAFETY: the word is aligned, and lies within the bytes.
-        unsafe { words.add(word).write_volatile(0) };
+    let pairs = length - length % PAIR;
+    let mut written = 0;
+    while written < pairs {
+        // SAFETY: both words are aligned, and lie within the bytes. In a module, the second
+        // write needs no look at the memory's end, since the first one lies behind it.
+        unsafe {
+            let words = bytes.add(written).cast::<u64>();
+            words.add(1).write_volatile(0);
+            words.write_volatile(0);
+        }
+        written += PAIR;
     }
-    for byte in length - length % WORD..length {
+    for byte in pairs..length {
         // SAFETY: the byte lies within the bytes.
         unsafe { bytes.add(byte).write_volatile(0) };
     }
@@ -126,8 +133,8 @@ unsafe fn wipe_block(bytes: *mut u8, length: usize) {
     unsafe { fill(bytes, 0, length) };
 }
 
-/// The bytes of a word.
-const WORD: usize = size_of::<u64>();
+/// The bytes of two words.
+const PAIR: usize = 2 * size_of::<u64>();
 /// So many bytes are written word by word.
 const FEW: usize = 1024;
 

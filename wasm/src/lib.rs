@@ -48,6 +48,8 @@ compile_error!("liqo_auth_cheap_signatures makes signatures that everybody can f
 mod answer;
 pub mod border;
 mod calls;
+#[cfg(any(target_arch = "wasm32", test))]
+mod comparison;
 mod desk;
 mod failure;
 pub mod functions;
