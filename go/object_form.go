@@ -3,8 +3,6 @@ package liqoauth
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"sync"
 
@@ -65,11 +63,11 @@ func (f *objectForm) write(value any) error {
 	case map[string]any:
 		f.add('{')
 		separator := ""
-		for _, key := range slices.Sorted(maps.Keys(value)) {
+		for key, field := range value {
 			f.append(separator)
 			f.string(key)
 			f.add(':')
-			if err := f.write(value[key]); err != nil {
+			if err := f.write(field); err != nil {
 				return err
 			}
 			separator = ","
