@@ -12,7 +12,6 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
 )
 
 //go:embed liqoauth.wasm
@@ -93,17 +92,12 @@ func compile(ctx context.Context, options Options) (*Library, error) {
 	if err := library.provideHost(ctx); err != nil {
 		return nil, errors.Join(err, library.Close(ctx))
 	}
-	compiled, err := library.runtime.CompileModule(onAllCores(ctx), binary)
+	compiled, err := library.runtime.CompileModule(ctx, binary)
 	if err != nil {
 		return nil, errors.Join(err, library.Close(ctx))
 	}
 	library.compiled = compiled
 	return library, nil
-}
-
-// onAllCores has wazero compile on all cores. By itself, it does on one.
-func onAllCores(ctx context.Context) context.Context {
-	return experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0))
 }
 
 // Close frees the module and its instances. It waits for the calls in progress and for their

@@ -19,8 +19,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/tetratelabs/wazero/experimental"
 )
 
 // The tests share one compiled module: each test that stops or fills instances makes
@@ -53,12 +51,6 @@ func newLibrary(t testing.TB, options Options) *Library {
 	}
 	t.Cleanup(func() { _ = library.Close(context.Background()) })
 	return library
-}
-
-func TestTheModuleIsCompiledOnAllCores(t *testing.T) {
-	if found := experimental.GetCompilationWorkers(onAllCores(t.Context())); found != runtime.GOMAXPROCS(0) {
-		t.Errorf("%d workers", found)
-	}
 }
 
 func newKey(t testing.TB) ed25519.PrivateKey {
