@@ -3,12 +3,14 @@
 
 use super::{
     AcceptedIdentity, Consumer, credentials::holder_context::HolderContext, keys::Keys, look::Look,
-    record::Plan,
+    observed::Observed, record::Plan,
 };
 use crate::{
     error::{Error, PolicyRefusal, Precondition},
     machine::{Awaited, Env, Holder, Step, View, replication},
-    model::{Identity, IdentityType, Kind, Object, Resource, ResourceSlice, Secret, names},
+    model::{
+        Identity, IdentityType, Kind, Object, ObjectRef, Resource, ResourceSlice, Secret, names,
+    },
     verify,
 };
 
@@ -31,17 +33,49 @@ impl Consumer {
         }
         let mut identities = view.readable::<Identity>();
         let before = identities.find(|identity| identity.id() == changed.id());
-        let view = view.after(changed);
-        let step = self.plan_with(&view, env.now, |look, plan| {
+        self.0.check_peer(view.peer())?;
+        let pinning = Observed::of(&self.0, view)?.identity;
+        let after = view.after(changed);
+        let mut observed = Observed::of(&self.0, &after)?;
+        let absent = give_back(&mut observed, pinning, changed, env);
+        let step = self.with_observed(&after, &observed, env.now, |look| {
+            let mut plan = look.plan();
+            plan.follow_from_absence(absent);
             look.check_place(changed)?;
             match (Identity::from_object(changed), Secret::from_object(changed)) {
-                (Some(identity), _) => look.judge_identity(identity, before, plan),
-                (None, Some(secret)) => look.judge_secret(secret, plan),
-                (None, None) => Ok(()),
+                (Some(identity), _) => look.judge_identity(identity, before, &mut plan)?,
+                (None, Some(secret)) => look.judge_secret(secret, &mut plan)?,
+                (None, None) => {}
             }
+            Ok(plan.finish())
         })?;
         Ok(step.of_record(&self.0.record_id(view.peer())))
     }
+}
+
+/// Gives back what was pinned for an Identity, if this Identity was not stored then: the same one
+/// comes again, or the time is over. Returns the place of the Identity, if the caller's objects
+/// show nothing there.
+fn give_back(
+    observed: &mut Observed<'_>,
+    stored: Option<&Identity>,
+    changed: &Object,
+    env: &Env,
+) -> Option<ObjectRef> {
+    let (namespace, name) = (
+        observed.namespace_name(),
+        names::identity_name(&observed.peer),
+    );
+    let (_, record) = observed.record.as_mut()?;
+    let reserved = record.reserved.as_ref()?;
+    let comes_again = Identity::from_object(changed).is_some_and(|it| reserved.is_for(it));
+    let is_stored = stored.is_some_and(|it| reserved.is_for(it));
+    if is_stored || !(comes_again || reserved.is_over(env.now)) {
+        return None;
+    }
+    record.give_back();
+    let place = || ObjectRef::new(Kind::Identity, namespace, name);
+    stored.is_none().then(place)
 }
 
 impl Look<'_> {
@@ -69,12 +103,25 @@ impl Look<'_> {
             return Ok(());
         };
         let mut context = self.holder_of(keys, identity)?;
-        if let (None, Some(before)) = (self.observed.record(), before) {
+        let record = self.observed.record();
+        let is_unpinned = record.is_none_or(|it| it.endpoint.is_none() && !it.released);
+        if let Some(before) = before.filter(|_| is_unpinned) {
             let stored = context.accept(keys, before).ok();
             context.endpoint = stored.map(|it| it.identity.pins).or(context.endpoint);
         }
         let accepted = context.accept(keys, identity)?;
+        let is_stored = before == Some(identity);
+        if is_stored && record.is_none_or(|record| record.reserved.is_none()) {
+            // It was stored before there was a guard, or is pinned.
+            return Ok(());
+        }
         context.record_identity(&accepted, plan);
+        if context.is_of_control_plane() {
+            plan.records.change(|planned| match is_stored {
+                true => planned.reserved = None,
+                false => planned.reserve(identity, record, self.now),
+            });
+        }
         Ok(())
     }
 
@@ -107,10 +154,14 @@ impl Look<'_> {
         let identity = identity.ok_or_else(other)?;
         let context = self.holder_of(keys, identity)?;
         let accepted = context.accept(keys, identity)?;
-        match context.has_kubeconfig(identity, &accepted)? {
-            true => Ok(()),
-            false => Err(other()),
+        if !context.has_kubeconfig(identity, &accepted)? {
+            return Err(other());
         }
+        if context.is_of_control_plane() {
+            // Its Identity is stored.
+            plan.records.change(|record| record.reserved = None);
+        }
+        Ok(())
     }
 
     fn identities(&self) -> impl Iterator<Item = &Identity> {

@@ -137,6 +137,7 @@ impl Consumer {
                 record.provider_key = None;
                 record.proven_nonce = None;
                 record.signed_before.clear();
+                record.reserved = None;
                 record.released = true;
             });
             plan.tell(Event::new(view.peer(), Decision::PinsReleased));
@@ -164,14 +165,24 @@ impl Consumer {
         now: Timestamp,
         act: impl FnOnce(&Look<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        self.0.check_peer(view.peer())?;
+        let observed = Observed::of(&self.0, view)?;
+        self.with_observed(view, &observed, now, act)
+    }
+
+    fn with_observed<T>(
+        &self,
+        view: &View<'_>,
+        observed: &Observed<'_>,
+        now: Timestamp,
+        act: impl FnOnce(&Look<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let configuration = &*self.0;
-        configuration.check_peer(view.peer())?;
-        let observed = Observed::of(configuration, view)?;
         let keys = configuration.find_keys(view.peer())?;
         act(&Look {
             configuration,
             view,
-            observed: &observed,
+            observed,
             keys: keys.as_ref(),
             now,
         })

@@ -5,13 +5,14 @@
 //! access to that namespace.
 
 mod known_slices;
+mod reservation;
 
 use core::ops::Not;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use self::known_slices::KnownSlices;
+use self::{known_slices::KnownSlices, reservation::Reservation};
 use crate::{
     crypto::{Fingerprint, Nonce},
     error::{Error, LocalFault},
@@ -50,6 +51,9 @@ sparse! {
     pub(super) spent: Vec<Nonce>,
     /// Whether the pins were released, and no new Identity has been accepted since.
     pub(super) released: bool,
+    /// What was pinned before, while nobody has seen the Identity stored that a guard has let
+    /// through.
+    pub(super) reserved: Option<Reservation>,
     /// The certificate of the control plane.
     pub(super) control_plane: Option<Received>,
     /// The certificates of resource slices, by the slices' names.

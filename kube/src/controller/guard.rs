@@ -100,21 +100,39 @@ impl Handle {
 }
 
 impl Shared {
-    /// Pins for good what a review has pinned for a Tenant, once the Tenant is stored. Returns
-    /// the delay before the next attempt.
+    /// Pins for good what a review has pinned for a Tenant or an Identity, once it is stored.
+    /// Returns the delay before the next attempt.
     pub(super) async fn confirm(&self, peer: &ClusterId) -> Option<Duration> {
-        let provider = self.sides().provider?;
-        for tenant in self.tenants(peer) {
-            let judge = call(provider.clone(), &tenant, false, false);
+        let sides = self.sides();
+        let mut judges: Vec<(Object, Call)> = Vec::new();
+        if let Some(provider) = sides.provider {
+            let tenants = self.stored(peer, |object| object.id().kind == Kind::Tenant);
+            judges.extend(tenants.into_iter().map(|tenant| {
+                let judge = call(provider.clone(), &tenant, false, false);
+                (tenant, judge)
+            }));
+        }
+        if let Some(consumer) = sides.consumer {
+            let name = names::identity_name(peer);
+            let identities = self.stored(peer, |object| {
+                let id = object.id();
+                id.kind == Kind::Identity && id.name == name
+            });
+            judges.extend(identities.into_iter().map(|identity| {
+                let judge = call(consumer.clone(), &identity, false, false);
+                (identity, judge)
+            }));
+        }
+        for (object, judge) in judges {
             let call: Call = Arc::new(move |view: &View<'_>, env: Env| {
                 // It may be gone by now, or another one.
-                match view.objects().any(|stored| *stored == tenant) {
+                match view.objects().any(|stored| *stored == object) {
                     true => judge(view, env),
                     false => Ok(Step::default()),
                 }
             });
             match self.execute(peer, &call).await {
-                // A Tenant that is changed past its review confirms nothing.
+                // What is changed past its review confirms nothing.
                 Ok(_) | Err(Error::Library(_)) => {}
                 Err(_) => {
                     self.counters.failures.add_one();
@@ -125,13 +143,13 @@ impl Shared {
         None
     }
 
-    /// Some stored Tenants of a peer. A peer that has made more delays its own pin.
-    fn tenants(&self, peer: &ClusterId) -> Vec<Object> {
+    /// Some stored objects of a peer. A peer that has made more delays its own pin.
+    fn stored(&self, peer: &ClusterId, is_wanted: impl Fn(&Object) -> bool) -> Vec<Object> {
         let mirror = self.mirror();
         let view = mirror.view(peer);
         let objects = view.iter().flat_map(View::objects);
-        let tenants = objects.filter(|object| object.id().kind == Kind::Tenant);
-        tenants.take(MOST_TENANTS).cloned().collect()
+        let wanted = objects.filter(|object| is_wanted(object));
+        wanted.take(MOST_STORED).cloned().collect()
     }
 }
 
@@ -167,4 +185,4 @@ fn vouched<'o>(view: &View<'o>) -> View<'o> {
 }
 
 const SHORTLY: Duration = Duration::from_millis(300);
-const MOST_TENANTS: usize = 8;
+const MOST_STORED: usize = 8;

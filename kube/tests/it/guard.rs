@@ -125,6 +125,49 @@ async fn a_tenant_that_is_stored_pins_its_key_for_good() {
     assert_eq!(record(), pinned);
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_identity_that_is_stored_pins_its_provider_for_good() {
+    let clusters = Clusters::start().await;
+    clusters.provider.invite(&id("rome")).await.unwrap();
+    clusters.authenticated().await;
+    let server = FakeApiServer::with_liqo("rome");
+    let of_rome = |plural: &str, wanted: &str| {
+        let mut all = clusters.rome.all(plural).into_iter();
+        all.find(|object| name(object) == wanted).unwrap()
+    };
+    server.put(of_rome("namespaces", "liqo-tenant-milan"));
+    server.put(of_rome("secrets", "authentication-keys"));
+    server.put(of_rome("secrets", "liqo-signed-nonce"));
+    let cluster = Cluster::open(server.client()).await.unwrap();
+    let (controller, handle) = Controller::builder(&cluster)
+        .consumer(consumer_of(&cluster))
+        .guard()
+        .build();
+    let mut running = JoinSet::new();
+    running.spawn(controller.run(std::future::pending()));
+    handle.synchronized().await;
+    let identity = of_rome("identities", "controlplane-milan");
+    let reviewed = Object::from_value(identity.clone());
+    assert!(passes(&handle, "milan", &reviewed).await.unwrap());
+    assert!(content(&server)["reserved"].is_object());
+    server.put(identity);
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    let pinned = content(&server);
+    assert_eq!(pinned["reserved"], Value::Null);
+    assert!(pinned["endpoint"].is_object());
+}
+
+/// The consumer's record of `milan`.
+fn content(server: &FakeApiServer) -> Value {
+    let mut secrets = server.all("secrets").into_iter();
+    let record = secrets.find(|secret| name(secret) == "liqo-auth-consumer-milan");
+    let Some(record) = record.map(Object::from_value) else {
+        return Value::Null;
+    };
+    let secret = Secret::from_object(&record).unwrap();
+    serde_json::from_slice(secret.get("record").unwrap()).unwrap()
+}
+
 /// The Tenant by which a new key says that it is rome, over this nonce.
 fn tenant_by_new_key(nonce: &Value, uid: String) -> Object {
     let key = KeyPair::generate(Algorithm::Ed25519, &mut getrandom::SysRng).unwrap();
@@ -210,14 +253,7 @@ async fn a_guard_leaves_what_is_gone_for_good_to_liqo() {
 
 /// The accepted slices on the record of `milan`.
 fn known(server: &FakeApiServer) -> Value {
-    let mut secrets = server.all("secrets").into_iter();
-    let record = secrets.find(|secret| name(secret) == "liqo-auth-consumer-milan");
-    let Some(record) = record.map(Object::from_value) else {
-        return Value::Null;
-    };
-    let secret = Secret::from_object(&record).unwrap();
-    let content: Value = serde_json::from_slice(secret.get("record").unwrap()).unwrap();
-    content["known"]["mypool"].clone()
+    content(server)["known"]["mypool"].clone()
 }
 
 /// `milan` is a consumer of `rome` as well, so it may write in its tenant namespace at `rome`.

@@ -1,3 +1,5 @@
+use core::time::Duration;
+
 use liqo_auth::{
     consumer::Consumer,
     machine::Awaited,
@@ -48,6 +50,90 @@ fn an_identity_is_let_through_once_its_provider_is_pinned() {
     moved.spec.auth_params.api_server = "https://198.51.100.7:6443".into();
     let field = "spec.authParams.apiServer".to_owned();
     assert_eq!(guard.refused(moved), ("endpoint-changed", field));
+}
+
+fn record(guard: &Guard) -> serde_json::Value {
+    let record: Secret = stored(&guard.objects, "liqo", "liqo-auth-consumer-cl-provider");
+    serde_json::from_slice(record.get("record").unwrap()).unwrap()
+}
+
+/// As with Liqo, nothing proves the provider's key.
+fn made_by_liqo() -> Exchange {
+    made_by(&Setup {
+        provider_key: None,
+        ..Setup::new()
+    })
+}
+
+fn moved(exchange: &Exchange) -> Identity {
+    let mut moved = identity(exchange, IDENTITY);
+    moved.spec.auth_params.api_server = "https://198.51.100.7:6443".into();
+    moved
+}
+
+#[test]
+fn a_provider_whose_identity_is_not_stored_is_pinned_for_a_minute() {
+    let exchange = made_by_liqo();
+    let mut guard = guard_of(&exchange);
+    guard.reserve(&identity(&exchange, IDENTITY).into());
+    guard.now = guard.now + Duration::from_secs(59);
+    assert_eq!(guard.refused(moved(&exchange)).0, "endpoint-changed");
+    // The same Identity comes again, and has another minute.
+    assert_eq!(
+        guard
+            .reserve(&identity(&exchange, IDENTITY).into())
+            .effects
+            .len(),
+        1
+    );
+    guard.now = guard.now + Duration::from_secs(59);
+    assert_eq!(guard.refused(moved(&exchange)).0, "endpoint-changed");
+    guard.now = guard.now + Duration::from_secs(1);
+    let step = guard.reserve(&moved(&exchange).into());
+    // The watch of the Identities may be behind.
+    let place = identity(&exchange, IDENTITY);
+    assert_eq!(step.absent, Some(place.id()));
+    assert_eq!(
+        record(&guard)["endpoint"]["apiServer"],
+        "https://198.51.100.7:6443"
+    );
+    assert_eq!(guard.refused(place).0, "endpoint-changed");
+}
+
+#[test]
+fn a_provider_whose_identity_is_stored_is_pinned_for_good() {
+    let exchange = made_by_liqo();
+    let shows: [fn(&mut Guard, &Exchange); 3] = [
+        |guard, exchange| {
+            let stored = identity(exchange, IDENTITY);
+            assert_eq!(guard.confirm(&stored.id()).effects.len(), 1);
+            assert!(guard.confirm(&stored.id()).is_settled());
+        },
+        |guard, exchange| drop(guard.write(kubeconfig(exchange, IDENTITY))),
+        // Nobody looks within the minute.
+        |_, _| {},
+    ];
+    for shown in shows {
+        let mut guard = guard_of(&exchange);
+        guard.reserve(&identity(&exchange, IDENTITY).into());
+        guard.objects.insert(identity(&exchange, IDENTITY).into());
+        shown(&mut guard, &exchange);
+        guard.now = guard.now + Duration::from_secs(3600);
+        assert_eq!(guard.refused(moved(&exchange)).0, "endpoint-changed");
+    }
+}
+
+#[test]
+fn a_release_ends_a_reservation() {
+    let exchange = made_by_liqo();
+    let mut guard = guard_of(&exchange);
+    guard.reserve(&identity(&exchange, IDENTITY).into());
+    assert!(record(&guard)["reserved"].is_object());
+    let view = guard.objects.view(&id("cl-provider"));
+    let released = guard.machine.release_pins(&view).unwrap();
+    guard.objects.apply(&released.effects[0]).unwrap();
+    assert_eq!(record(&guard)["reserved"], serde_json::Value::Null);
+    assert_eq!(record(&guard)["released"], true);
 }
 
 #[test]

@@ -22,7 +22,11 @@ const AT_CONSUMER: &str = "liqo-tenant-cl-provider";
 
 /// A peering with a slice. The objects are those of an honest exchange.
 fn made() -> Exchange {
-    let mut exchange = Setup::new().exchange();
+    made_by(&Setup::new())
+}
+
+fn made_by(setup: &Setup) -> Exchange {
+    let mut exchange = setup.exchange();
     exchange.settle();
     let step = exchange.consumer.request_slice(
         &exchange.consumer_view(),
@@ -77,7 +81,7 @@ impl<M: Machine> Guarded<M> {
         let step = self.reserve(&changed);
         let id = changed.id();
         self.objects.insert(changed);
-        if id.kind == Kind::Tenant {
+        if matches!(id.kind, Kind::Tenant | Kind::Identity) {
             self.confirm(&id);
         }
         step
