@@ -91,8 +91,8 @@ impl Look<'_> {
     fn check_by_hand(&self, secret: &Secret, text: &[u8]) -> Result<KubeconfigByHand, Error> {
         let wrong = |fault: Fault| Error::found_in(secret, "data.kubeconfig", fault);
         // The reader's error may quote the text.
-        let kubeconfig = Kubeconfig::read(text, Kubeconfig::LONGEST)
-            .map_err(|_| wrong(unusable("it is not one document with a single cluster, user and context, and with no other fields than Liqo writes")))?;
+        let kubeconfig = Kubeconfig::read(text, Kubeconfig::LONGEST);
+        let kubeconfig = kubeconfig.map_err(|_| wrong(unusable(OTHER_FORM)))?;
         let pins = self.endpoint_by_hand(&kubeconfig).map_err(wrong)?;
         let record = self.observed.record();
         if let Some(first) = record.and_then(|record| record.endpoint.as_ref()) {
@@ -139,11 +139,7 @@ impl Look<'_> {
         let certificate = match &kubeconfig.credential {
             UserCredential::KeyData { certificate, .. } if !certificate.is_empty() => certificate,
             UserCredential::Token(_) => return Ok(None),
-            _ => {
-                return Err(unusable(
-                    "its credential is neither a certificate with its key nor a token, each as data",
-                ));
-            }
+            _ => return Err(unusable(OTHER_CREDENTIAL)),
         };
         let chain = CertificateChain::from_pem(certificate.as_slice(), self.policy()).ok();
         let until = chain.map(|chain| chain.leaf().not_after);
@@ -161,3 +157,7 @@ fn unusable(reason: &str) -> Fault {
     let reason = reason.to_owned();
     LocalFault::KubeconfigUnusable { reason }.into()
 }
+
+const OTHER_FORM: &str = "it is not one document with a single cluster, user and context, and with no other fields than Liqo writes";
+const OTHER_CREDENTIAL: &str =
+    "its credential is neither a certificate with its key nor a token, each as data";
