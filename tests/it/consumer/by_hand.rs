@@ -1,6 +1,6 @@
 //! Kubeconfigs that an administrator has made, in place of an Identity.
 
-use std::sync::Arc;
+use std::{slice, sync::Arc};
 
 use liqo_auth::{
     consumer::{KubeconfigByHand, PeerSettings, Phase},
@@ -162,8 +162,8 @@ fn a_kubeconfig_that_no_setting_names_does_not_count() {
         secret: object(Kind::Secret, SECRET),
         digest: digest_of(&text),
     };
-    assert_eq!(home.notices, [notice.clone()]);
-    assert_eq!(home.status().notices, [notice.clone()]);
+    assert_eq!(home.notices, slice::from_ref(&notice));
+    assert_eq!(home.status().notices, slice::from_ref(&notice));
     let digest = digest_of(&text);
     assert_eq!(notice.remedy(), Some(Remedy::NameKubeconfig { digest }));
     assert_eq!(step.wait.awaiting, [Awaited::Nonce]);
