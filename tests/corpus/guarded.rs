@@ -17,7 +17,8 @@ fn tenant_is_seen(case: &Value, provider: &Provider) -> Result<Objects, Refusal>
     let mut secret = secret(names::NONCE_SECRET, &peer, nonce);
     let labels = &mut secret.metadata.labels;
     labels.insert(names::NONCE_LABEL.into(), names::TRUE.into());
-    objects.insert(secret.into());
+    // Liqo has made the nonce in front of the guard.
+    is_seen(provider, &peer, &mut objects, secret, now())?;
     is_seen(provider, &peer, &mut objects, tenant, now())?;
     Ok(objects)
 }

@@ -76,20 +76,31 @@ fn what_is_not_in_force_is_not_signed_again() {
     assert!(before == folder.snapshot());
 }
 
-/// The consumer would not take it.
 #[test]
-fn a_certificate_that_ends_earlier_is_refused() {
+fn a_certificate_that_ends_earlier_takes_the_place_of_the_one_in_force() {
     let folder = with_peering();
+    let generate = "generate identity --home cl-provider --remote-cluster-id cl-consumer";
+    let earlier = folder.ok(&format!("{generate} {NOW}"));
+    folder.write("earlier.yaml", &earlier);
     let settings = folder.read("cl-provider/home.yaml");
     folder.write(
         "cl-provider/home.yaml",
         &format!("{settings}certificateLifetime: 30d\n"),
     );
-    let run = folder.run(&format!("{TENANT} --force {DAY_LATER}"));
-    assert_eq!(run.code, 3, "{run:?}");
-    assert!(run.err.contains("2026-12-21"), "{run:?}");
-    let status = folder.ok(&format!("status --home cl-provider {DAY_LATER}"));
-    assert!(status.contains("Authenticated"), "{status}");
+    let printed = folder.ok(&format!("{TENANT} --force {DAY_LATER}"));
+    assert!(printed.contains("2026-12-21"), "{printed}");
+    let next = folder.ok(&format!("{generate} {DAY_LATER}"));
+    folder.write("next.yaml", &next);
+    let apply = "apply --home cl-consumer -f";
+    folder.ok(&format!("{apply} next.yaml {DAY_LATER}"));
+    let status = folder.ok(&format!("status --home cl-consumer {DAY_LATER}"));
+    assert!(
+        status.contains("Authenticated") && status.contains("30d"),
+        "{status}"
+    );
+    // The longer one does not come back.
+    let error = folder.refused(&format!("{apply} earlier.yaml {DAY_LATER}"), "", 3);
+    assert!(error.contains("none that begins before"), "{error}");
 }
 
 /// A person carries the request to the cluster of the home.
