@@ -74,6 +74,7 @@ func TestNoTextStopsTheReader(t *testing.T) {
 		``, `null`, `[]`, `"`, `{"next"}`, `{"next":}`, `{"next":"a",}`, `{"next":"a"]`, `{next:"a"}`, `{"next":"a"}}`,
 		`{"digests":["a",]}`, `{"digests":["a"}`, `{"digests":{}}`, `{"digests":[1]}`, `{"step":[]}`, `{"step":{"wait":[]}}`,
 		`{"effects":[{"request":{"body":"1"}}]}`, `{"effects":[{"version":null}]}`, `{"afterMilliseconds":1.5}`, `{"events":[}`,
+		`{"unknown":{}{}}`, `{"unknown":[][]}`, `{"unknown":"a""b"}`,
 	} {
 		if err := form.decode([]byte(text)); err == nil {
 			t.Errorf("%s is read", text)
