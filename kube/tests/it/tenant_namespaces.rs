@@ -201,7 +201,7 @@ impl Milan {
     }
 }
 
-fn namespace(peer: &str) -> Value {
+pub fn namespace(peer: &str) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Namespace",

@@ -8,13 +8,14 @@ use liqo_auth::{
     crypto::OneKey,
 };
 use liqo_auth_kube::Cluster;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Replicator, as_rome, encoded};
 use crate::{
     clusters::{Clusters, id, names},
     fake::FakeApiServer,
     life::until,
+    tenant_namespaces::namespace,
 };
 
 const KUBECONFIG: &str = r#"{
@@ -34,8 +35,8 @@ async fn slices_go_to_the_provider_of_a_kubeconfig_that_the_settings_name() {
         FakeApiServer::with_liqo("milan"),
     );
     let clusters = Clusters::start_with(rome, milan, |builder| builder).await;
-    clusters.rome.put(tenant_namespace("milan"));
-    clusters.milan.put(tenant_namespace("rome"));
+    clusters.rome.put(namespace("milan"));
+    clusters.milan.put(namespace("rome"));
     clusters.rome.put(json!({
         "apiVersion": "v1",
         "kind": "Secret",
@@ -68,18 +69,4 @@ async fn slices_go_to_the_provider_of_a_kubeconfig_that_the_settings_name() {
     .await;
     let hosts = replicator.hosts.lock().unwrap().clone();
     assert_eq!(hosts, ["api.milan.example"]);
-}
-
-fn tenant_namespace(peer: &str) -> Value {
-    json!({
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {
-            "name": format!("liqo-tenant-{peer}"),
-            "labels": {
-                "liqo.io/remote-cluster-id": peer,
-                "liqo.io/tenant-namespace": "true",
-            },
-        },
-    })
 }
