@@ -154,7 +154,7 @@ fn told(remedy: &Remedy, peer: &ClusterId, role: Role, home: &Home) -> String {
             format!("this side: compare {fingerprint} with the administrator of {peer}")
         }
         Remedy::NameKubeconfig { digest } => format!(
-            "this side: if you made the kubeconfig, the setting `kubeconfigDigest: {digest}` for {peer}"
+            "this side: if you made the kubeconfig, set `kubeconfigDigest: {digest}` for {peer}"
         ),
     }
 }

@@ -158,6 +158,7 @@ fn unusable(reason: &str) -> Fault {
     LocalFault::KubeconfigUnusable { reason }.into()
 }
 
-const OTHER_FORM: &str = "it is not one document with a single cluster, user and context, and with no other fields than Liqo writes";
+const OTHER_FORM: &str =
+    "it must have one cluster, one user and one context, and no fields but those that Liqo writes";
 const OTHER_CREDENTIAL: &str =
-    "its credential is neither a certificate with its key nor a token, each as data";
+    "its credential must be a certificate with its key, or a token, in the kubeconfig itself";

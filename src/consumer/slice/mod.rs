@@ -37,6 +37,7 @@ use crate::{
         ResourceSliceConditionStatus, ResourceSliceConditionType, Secret, names,
     },
     policy::LABEL_VALUE,
+    verify::EndpointPins,
 };
 
 /// One slice, with the objects that decide its phase.
@@ -62,6 +63,12 @@ impl<'a> Look<'a> {
     /// it was verified.
     pub(super) fn slices(&self, control_plane: Option<&AcceptedIdentity>) -> Vec<Slice<'a>> {
         let here = self.observed.namespace_name();
+        let endpoint = match control_plane {
+            Some(control_plane) => Ok(Some(control_plane.identity.pins.clone())),
+            None => self
+                .kubeconfig_by_hand()
+                .map(|by_hand| by_hand.map(|by_hand| by_hand.pins)),
+        };
         let unreadable = self
             .view
             .unreadable(Kind::ResourceSlice)
@@ -84,7 +91,8 @@ impl<'a> Look<'a> {
             .filter(|slice| replication::is_requested_from(&slice.metadata, self.peer()))
             .map(|slice| {
                 let (mut context, mut accepted) = (None, None);
-                let phase = self.slice_phase(control_plane, slice, &mut context, &mut accepted);
+                let phase =
+                    self.slice_phase(control_plane, &endpoint, slice, &mut context, &mut accepted);
                 Slice {
                     status: SliceStatus {
                         slice: slice.id(),
@@ -102,6 +110,7 @@ impl<'a> Look<'a> {
     fn slice_phase(
         &self,
         control_plane: Option<&AcceptedIdentity>,
+        endpoint: &Result<Option<EndpointPins>, Error>,
         slice: &'a ResourceSlice,
         context: &mut Option<HolderContext<'a>>,
         accepted: &mut Option<&'a ResourceSlice>,
@@ -130,10 +139,9 @@ impl<'a> Look<'a> {
         }
         *accepted = Some(self.check_provenance(slice, true)?);
         if context.endpoint.is_none() {
-            context.endpoint = match control_plane {
-                Some(control_plane) => Some(control_plane.identity.pins.clone()),
-                None => self.kubeconfig_by_hand()?.map(|by_hand| by_hand.pins),
-            };
+            context
+                .endpoint
+                .clone_from(endpoint.as_ref().map_err(Error::clone)?);
         }
         if context.endpoint.is_none() {
             return Ok(SlicePhase::AwaitsControlPlane);

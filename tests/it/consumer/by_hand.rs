@@ -273,7 +273,7 @@ fn a_named_kubeconfig_that_cannot_be_used_says_why() {
     let (kubeconfig, issued) = (made(&new), new.issue(HOUR));
     let form = unusable(b"hunter2");
     assert!(
-        form.starts_with("it is not one document") && !form.contains("hunter2"),
+        form.starts_with("it must have one cluster") && !form.contains("hunter2"),
         "{form}"
     );
     let said = |change: &dyn Fn(&mut Kubeconfig)| {
@@ -282,7 +282,7 @@ fn a_named_kubeconfig_that_cannot_be_used_says_why() {
         unusable(&text_of(&changed))
     };
     let credential =
-        "its credential is neither a certificate with its key nor a token, each as data";
+        "its credential must be a certificate with its key, or a token, in the kubeconfig itself";
     let key_file = said(&|it| {
         it.credential = UserCredential::KeyFile {
             certificate: issued.signed_crt.clone(),
