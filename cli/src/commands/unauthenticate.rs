@@ -5,7 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use liqo_auth::model::{ClusterId, Identity, Kind, names};
+use liqo_auth::{
+    consumer::Phase,
+    model::{ClusterId, Identity, Kind, names},
+};
 
 use super::get;
 use crate::{
@@ -158,7 +161,7 @@ fn check_direction(local: &Home, remote: &Home) -> Result<()> {
 /// Ends the peering on one home only: as the consumer, or else as the provider.
 fn alone(
     context: &Context,
-    home: Home,
+    mut home: Home,
     peer: &ClusterId,
     arguments: &Unauthenticate,
     patience: Option<Duration>,
@@ -169,10 +172,12 @@ fn alone(
         get::tenant_of(&home, peer).is_some() || (arguments.for_good && was_provider());
     match (is_consumer, is_provider) {
         // An ended peering may have left NamespaceMaps behind.
-        (false, false) if !arguments.delete_offloaded => Err(Failure::waiting(format!(
-            "{} has no peering with {peer}",
-            home.site()
-        ))),
+        (false, false) if !arguments.delete_offloaded => {
+            let by_hand = kubeconfig_by_hand(context, &mut home, peer)?;
+            Err(by_hand.unwrap_or_else(|| {
+                Failure::waiting(format!("{} has no peering with {peer}", home.site()))
+            }))
+        }
         (true, _) if arguments.delete_offloaded => Err(Failure::usage(format!(
             "--delete-offloaded: this cluster is a consumer of {peer}, and nothing was changed. Name the provider, or leave the option out"
         ))),
@@ -191,6 +196,22 @@ fn alone(
             await_removal([tenant], end_of(patience))
         }
     }
+}
+
+/// The failure if there is no Identity to delete, since a person has made the kubeconfig.
+fn kubeconfig_by_hand(
+    context: &Context,
+    home: &mut Home,
+    peer: &ClusterId,
+) -> Result<Option<Failure>> {
+    let consumer = ConsumerSide::new(home, peer, &context.policy, context.clock)?;
+    let Phase::KubeconfigByHand(by_hand) = consumer.status()?.phase else {
+        return Ok(None);
+    };
+    Ok(Some(Failure::waiting(format!(
+        "there is no Identity from {peer}, and nothing was changed: a person has made the kubeconfig in {}. To end the peering, delete its resource slices, this Secret, and the setting kubeconfigDigest of {peer}",
+        by_hand.secret
+    ))))
 }
 
 /// Ends the peering on the consumer. Returns its Identity, which is deleted.

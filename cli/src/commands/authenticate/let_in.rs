@@ -59,18 +59,17 @@ pub(super) fn log_in(
     };
     let provider = &consumer.peer;
     let policy = home.settings.with_addresses(&context.policy);
-    Ok(Ok(
-        match home.log_in(&stored.kubeconfig, &policy.addresses) {
-            Login::Succeeds => LetIn::Yes,
-            Login::WithoutRights => LetIn::Unknown(Some(format!(
-                "{provider} lets this cluster in, and gives it no rights yet."
-            ))),
-            Login::Fails => return Ok(Err(NotAccepted(stored.kubeconfig.server.clone()))),
-            Login::NotTried(reason) => LetIn::Unknown(Some(format!(
-                "{provider} was not seen to let this cluster in: {reason}."
-            ))),
-        },
-    ))
+    let unknown = |why: String| Ok(LetIn::Unknown(Some(why)));
+    Ok(match home.log_in(&stored.kubeconfig, &policy.addresses) {
+        Login::Succeeds => Ok(LetIn::Yes),
+        Login::WithoutRights => unknown(format!(
+            "{provider} lets this cluster in, and gives it no rights yet."
+        )),
+        Login::Fails => Err(NotAccepted(stored.kubeconfig.server.clone())),
+        Login::NotTried(reason) => unknown(format!(
+            "{provider} was not seen to let this cluster in: {reason}."
+        )),
+    })
 }
 
 /// Has the consumer's certificate signed again. Returns the Identity with the next one.

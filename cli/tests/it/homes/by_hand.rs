@@ -79,4 +79,17 @@ fn the_tool_prints_the_setting_that_has_a_kubeconfig_count() {
         "{printed}"
     );
     folder.ok("create rs pool --home cl-consumer --remote-cluster-id cl-provider");
+    // Whoever has made it deletes it.
+    let error = folder.refused(
+        "unauthenticate --home cl-consumer --remote-cluster-id cl-provider --yes",
+        "",
+        4,
+    );
+    let error = error.replace('\n', " ");
+    assert!(
+        error.contains(
+            "a person has made the kubeconfig in Secret liqo-tenant-cl-provider/cplane-secret"
+        ),
+        "{error}"
+    );
 }
