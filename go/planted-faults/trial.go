@@ -32,8 +32,8 @@ type part struct {
 	reaches map[int]bool
 }
 
-// sizeOfPart is the number of tests that run in one process: all are ready only when the module is
-// compiled, and one alone would wait for it as long as all others do.
+// sizeOfPart is the number of tests that run in one process. Each process compiles the module
+// first, so that a process for each test would take too long.
 const sizeOfPart = 8
 
 // testFolders are those with tests.
