@@ -167,8 +167,8 @@ func (f *nextForm) decode(text []byte) error {
 			f.Effects, err = itemsOf(value, (*effectForm).decode)
 		case "afterMilliseconds":
 			err = readNumber(&f.AfterMilliseconds, value)
-		case "digests":
-			f.Digests, err = itemsOf(value, readText)
+		case "numbers":
+			f.Numbers, err = itemsOf(value, readNumber[int64])
 		case "againMilliseconds":
 			err = readNumber(&f.AgainMilliseconds, value)
 		}

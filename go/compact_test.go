@@ -8,7 +8,7 @@ import (
 
 // everyField is an answer of a session with each field that the module writes.
 const everyField = `{"againMilliseconds":9007199254740993,"afterMilliseconds":250,"later":{"a":[1,"}\\\""]},` +
-	`"next":"apply","questions":[{"type":"name"},{"type":"key","peer":"b"}],"digests":["e1","a9"],` +
+	`"next":"apply","questions":[{"type":"name"},{"type":"key","peer":"b"}],"numbers":[1,9007199254740993],` +
 	`"step":{"effects":[],"outbox":[{"from":"a","to":"b","type":"nonce","nonce":"Qg=="}],` +
 	`"refused":[{"object":{"kind":"Tenant","namespace":"n","name":"t"},"error":{"code":"c","message":"a \"b\" \\ \u00e9"}}],` +
 	`"notices":[{"type":"noClusterRole","labelValue":"l","remedy":{"code":"createClusterRole"}}],` +
@@ -23,7 +23,7 @@ func TestAnAnswerOfASessionIsReadAsItsJSON(t *testing.T) {
 	for _, text := range []string{
 		everyField,
 		`{}`,
-		`{"next":"rest","againMilliseconds":null,"digests":[],"step":{"effects":[],"outbox":[],"refused":[],` +
+		`{"next":"rest","againMilliseconds":null,"numbers":[],"step":{"effects":[],"outbox":[],"refused":[],` +
 			`"notices":[],"events":[],"absent":null,"wait":{"awaiting":[]}}}`,
 		`{"next":"look","afterMilliseconds":1}`,
 		`{"next":"","effects":[{"type":null,"id":null}]}`,
@@ -72,7 +72,7 @@ func TestNoTextStopsTheReader(t *testing.T) {
 	}
 	for _, text := range []string{
 		``, `null`, `[]`, `"`, `{"next"}`, `{"next":}`, `{"next":"a",}`, `{"next":"a"]`, `{next:"a"}`, `{"next":"a"}}`,
-		`{"digests":["a",]}`, `{"digests":["a"}`, `{"digests":{}}`, `{"digests":[1]}`, `{"step":[]}`, `{"step":{"wait":[]}}`,
+		`{"numbers":[1,]}`, `{"numbers":[1}`, `{"numbers":{}}`, `{"numbers":["1"]}`, `{"step":[]}`, `{"step":{"wait":[]}}`,
 		`{"effects":[{"request":{"body":"1"}}]}`, `{"effects":[{"version":null}]}`, `{"afterMilliseconds":1.5}`, `{"events":[}`,
 		`{"unknown":{}{}}`, `{"unknown":[][]}`, `{"unknown":"a""b"}`,
 	} {

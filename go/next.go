@@ -38,7 +38,7 @@ type nextForm struct {
 	Step              Step              `json:"step"`
 	Effects           []effectForm      `json:"effects"`
 	AfterMilliseconds int64             `json:"afterMilliseconds"`
-	Digests           []string          `json:"digests"`
+	Numbers           []int64           `json:"numbers"`
 	AgainMilliseconds int64             `json:"againMilliseconds"`
 }
 
@@ -65,11 +65,11 @@ func (f *nextForm) read(bodies []byte) (*Next, error) {
 		Again:    time.Duration(f.AgainMilliseconds) * time.Millisecond,
 		isAtRest: f.Next == "rest",
 	}
-	if len(f.Digests) != len(next.Outbox) {
-		return nil, fmt.Errorf("liqoauth: answer of the module: %d digests of %d messages", len(f.Digests), len(next.Outbox))
+	if len(f.Numbers) != len(next.Outbox) {
+		return nil, fmt.Errorf("liqoauth: answer of the module: %d numbers of %d messages", len(f.Numbers), len(next.Outbox))
 	}
-	for i, digest := range f.Digests {
-		next.Outbox[i].digest = digest
+	for i, number := range f.Numbers {
+		next.Outbox[i].number = number
 	}
 	next.Effects = make([]Effect, len(f.Effects))
 	for i, found := range f.Effects {

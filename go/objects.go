@@ -98,8 +98,8 @@ type Message struct {
 	Nonce    string                `json:"nonce,omitempty"`
 	Tenant   *authv1beta1.Tenant   `json:"tenant,omitempty"`
 	Identity *authv1beta1.Identity `json:"identity,omitempty"`
-	// digest names the message in the session that it comes from.
-	digest string
+	// number names the message in the session that it comes from. It is 0 elsewhere.
+	number int64
 }
 
 // NonceMessage is a nonce of the provider.

@@ -64,7 +64,7 @@ const noRun = -1
 type outcomes struct {
 	IsAbsent    *bool    `json:"isAbsent,omitempty"`
 	Applied     []string `json:"applied,omitempty"`
-	Undelivered []string `json:"undelivered,omitempty"`
+	Undelivered []int64  `json:"undelivered,omitempty"`
 }
 
 // pendingInterval is the default of Session.PendingInterval.
@@ -173,7 +173,7 @@ func (s *Session) Overtaken() {
 func (s *Session) Undelivered(message Message) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.outcomes.Undelivered = append(s.outcomes.Undelivered, message.digest)
+	s.outcomes.Undelivered = append(s.outcomes.Undelivered, message.number)
 }
 
 // Begin begins a run, in place of the present one. The run carries out the order, and then

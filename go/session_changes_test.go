@@ -133,13 +133,13 @@ func TestEachInvitationOfASessionHasANonceOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestEachMessageOfAnAnswerHasADigest(t *testing.T) {
+func TestEachMessageOfAnAnswerHasANumber(t *testing.T) {
 	form := nextForm{Next: "rest", Step: Step{Outbox: []Message{NonceMessage("a", "b", "c")}}}
 	if next, err := form.read(nil); err == nil {
 		t.Errorf("%+v", next)
 	}
-	form.Digests = []string{"d"}
-	if next, err := form.read(nil); err != nil || next.Outbox[0].digest != "d" || !next.IsAtRest() {
+	form.Numbers = []int64{7}
+	if next, err := form.read(nil); err != nil || next.Outbox[0].number != 7 || !next.IsAtRest() {
 		t.Errorf("%v %+v", err, next)
 	}
 }

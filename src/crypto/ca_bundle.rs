@@ -1,5 +1,7 @@
 //! The CAs that a consumer trusts for one API server.
 
+use std::sync::Arc;
+
 use super::{Certificate, CertificateError};
 use crate::policy::{Forms, Policy};
 
@@ -8,12 +10,12 @@ use crate::policy::{Forms, Policy};
 /// Under every policy, the forms of PEM that the compatible policy allows are
 /// accepted. Administrators write bundles by hand or copy them from files with
 /// comments, and no right depends on the form. NUL bytes at the end are dropped:
-/// Liqo pads a CA that it copies from an option.
+/// Liqo pads a CA that it copies from an option. A bundle is cheap to clone.
 #[derive(Clone, PartialEq, Eq, derive_more::Debug)]
 #[debug("CaBundle({certificates:?})")]
 pub struct CaBundle {
-    pem: Vec<u8>,
-    certificates: Vec<Certificate>,
+    pem: Arc<[u8]>,
+    certificates: Arc<[Certificate]>,
 }
 
 impl CaBundle {
@@ -35,8 +37,8 @@ impl CaBundle {
         match certificates.iter().position(|one| !one.is_authority) {
             Some(index) => Err(CertificateError::NotAnAuthority { index }),
             None => Ok(Self {
-                pem: pem.to_vec(),
-                certificates,
+                pem: pem.into(),
+                certificates: certificates.into(),
             }),
         }
     }

@@ -21,7 +21,7 @@
 //! | `answer` | `questions` | go on with all answers so far, and with the same time and entropy |
 //! | `apply` | `step`, `effects` | if the step has `absent`, ask the store for that object; then apply the effects, up to the first that fails, and go on with the `outcomes` |
 //! | `look` | `afterMilliseconds` | wait, and go on with the objects as they are then |
-//! | `rest` | `step`, `digests`, `againMilliseconds` | deliver the step's `outbox`, whose messages have these digests; nothing is left to do |
+//! | `rest` | `step`, `numbers`, `againMilliseconds` | deliver the step's `outbox`, whose messages have these numbers; nothing is left to do |
 //!
 //! Here, a step has no `effects` of its own, and has an `outbox` at rest alone. An effect has
 //! its `type`, `id`, `part` and `version`, and the `request` to an API server. The body of the
@@ -62,8 +62,10 @@ struct Session {
     watches: Vec<Watch>,
     work: Option<Work>,
     deliveries: Deliveries,
-    /// The messages that were handed out, of those that the last step at rest has named.
-    handed_out: Vec<Message>,
+    /// The messages that were handed out, of those that the last step at rest has named, with
+    /// their numbers.
+    handed_out: Vec<(u64, Message)>,
+    last_number: u64,
 }
 
 /// A run, and the call that makes its steps.
@@ -117,6 +119,7 @@ impl Session {
             work: None,
             deliveries: Deliveries::default(),
             handed_out: Vec::new(),
+            last_number: 0,
         })
     }
 
@@ -166,9 +169,8 @@ impl Session {
 
     /// Takes what became of the last answer.
     fn learn(&mut self, outcomes: &Outcomes) -> Result<(), Failure> {
-        for digest in &outcomes.undelivered {
-            let is_it = |message: &&Message| next::hex(&message.digest()) == *digest;
-            if let Some(message) = self.handed_out.iter().find(is_it) {
+        for (number, message) in &self.handed_out {
+            if outcomes.undelivered.contains(number) {
                 self.deliveries.failed(message);
             }
         }
@@ -253,11 +255,23 @@ impl Session {
         let work = self.work.take();
         let mut step = work.map(|work| work.run.into_step()).unwrap_or_default();
         let named = core::mem::take(&mut step.outbox);
-        self.handed_out.retain(|message| named.contains(message));
+        self.handed_out
+            .retain(|(_, message)| named.contains(message));
         step.outbox = self.deliveries.take(named);
-        self.handed_out.extend_from_slice(&step.outbox);
+        let numbers: Vec<u64> = step.outbox.iter().map(|one| self.number(one)).collect();
         let again = step.wait.next_run(present.now, present.poll);
-        next::rest(&step, again)
+        next::rest(&step, &numbers, again)
+    }
+
+    /// The number of a message that is handed out. It names the message in this session.
+    fn number(&mut self, message: &Message) -> u64 {
+        let known = self.handed_out.iter().find(|(_, known)| known == message);
+        if let Some((number, _)) = known {
+            return *number;
+        }
+        self.last_number += 1;
+        self.handed_out.push((self.last_number, message.clone()));
+        self.last_number
     }
 }
 

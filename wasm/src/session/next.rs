@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use liqo_auth::{
-    machine::{ApiRequest, Effect, Message, Step, Version},
+    machine::{ApiRequest, Effect, Step, Version},
     model::ObjectRef,
 };
 use serde::Serialize;
@@ -45,12 +45,10 @@ pub(super) fn apply(step: &mut Step) -> Result<Answered, Failure> {
 }
 
 /// The caller delivers the messages of a step, and has nothing else to do until then.
-pub(super) fn rest(step: &Step, again: Option<Duration>) -> Vec<u8> {
-    let digest = |message: &Message| hex(&message.digest());
-    let digests: Vec<String> = step.outbox.iter().map(digest).collect();
+pub(super) fn rest(step: &Step, numbers: &[u64], again: Option<Duration>) -> Vec<u8> {
     let head = json!({
         "next": "rest",
-        "digests": digests,
+        "numbers": numbers,
         "againMilliseconds": again.map(milliseconds),
     });
     let head = written(&head);
@@ -102,13 +100,6 @@ impl<'e> Head<'e> {
             },
         }
     }
-}
-
-/// The digits of a digest.
-pub(super) fn hex(digest: &[u8]) -> String {
-    let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    let digits = digits.filter_map(|digit| char::from_digit(digit.into(), 16));
-    digits.collect()
 }
 
 /// Rounded up, so that nobody waits too short.

@@ -93,8 +93,8 @@ pub(super) struct Outcomes {
     pub(super) is_absent: Option<bool>,
     /// What became of the effects, in their order.
     pub(super) applied: Vec<Applied>,
-    /// The digests of the messages that could not be delivered.
-    pub(super) undelivered: Vec<String>,
+    /// The numbers of the messages that could not be delivered.
+    pub(super) undelivered: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
