@@ -2,11 +2,12 @@
 
 use liqo_auth::{
     assurance::peer_version::{self, Ability, Evidence},
+    consumer::Phase,
     crypto::CertificateChain,
     machine::{Awaited, Holder, HolderStatus, Machine, Step},
     model::{
         AuthParams, ClusterId, Identity, ResourceSlice, ResourceSliceConditionType as Condition,
-        names,
+        UserCredential, names,
     },
     policy::Policy,
 };
@@ -60,11 +61,32 @@ pub(super) fn with_provider(
         Some(&identity?.spec.auth_params)
     };
     let evidence = peer_version::of_provider(&side.view()).ok();
+    let shown = peering(&side, Role::Provider, &given)?;
+    let certificate = match shown.certificate {
+        None => certificate_by_hand(&side)?,
+        of_identity => of_identity,
+    };
     Ok(Peering {
         reads_only_ed25519: reads_only_ed25519(evidence.as_ref()),
         peer_version: evidence.filter(|evidence| !evidence.observations.is_empty()),
-        ..peering(&side, Role::Provider, &given)?
+        certificate,
+        ..shown
     })
+}
+
+/// The certificate in a kubeconfig that an administrator has made.
+fn certificate_by_hand(side: &ConsumerSide<'_>) -> Result<Option<Certificate>> {
+    let Phase::KubeconfigByHand(made) = side.status()?.phase else {
+        return Ok(None);
+    };
+    let UserCredential::KeyData { certificate, .. } = made.kubeconfig.credential else {
+        return Ok(None);
+    };
+    let chain = CertificateChain::from_pem(certificate.as_slice(), &Policy::compatible());
+    let renewal = Renewal::Cannot("an administrator has made the kubeconfig".to_owned());
+    Ok(chain
+        .ok()
+        .map(|chain| Certificate::new(chain.leaf(), renewal)))
 }
 
 fn reads_only_ed25519(evidence: Option<&Evidence>) -> bool {

@@ -42,17 +42,30 @@ current-context: milan
 const LINE: &str =
     "kubeconfigDigest: SHA256:862986283f6f45b44394ed8576c666fbdc57660b39427b0d31134f0d1bdb8b26";
 
-#[test]
-fn the_tool_prints_the_setting_that_has_a_kubeconfig_count() {
-    let folder = Folder::with_homes();
+/// Stores a kubeconfig as an administrator does it.
+fn store(folder: &Folder, kubeconfig: &str) {
     fs::create_dir_all(folder.path(SECRETS)).unwrap();
     folder.write(
         "cl-consumer/manifests/_cluster/namespace.liqo-tenant-cl-provider.yaml",
         NAMESPACE,
     );
-    let indented = KUBECONFIG.trim_end().replace('\n', "\n    ");
+    let indented = kubeconfig.trim_end().replace('\n', "\n    ");
     let secret = format!("{SECRET}{indented}\n");
     folder.write(&format!("{SECRETS}/secret.cplane-secret.yaml"), &secret);
+}
+
+/// Names the kubeconfig in the settings, by the line that `doctor` prints.
+fn name(folder: &Folder, line: &str) {
+    let settings = folder.read("cl-consumer/home.yaml");
+    let named =
+        format!("{settings}peers:\n  cl-provider:\n    {line}\n    publiclyTrusted: true\n");
+    folder.write("cl-consumer/home.yaml", &named);
+}
+
+#[test]
+fn the_tool_prints_the_setting_that_has_a_kubeconfig_count() {
+    let folder = Folder::with_homes();
+    store(&folder, KUBECONFIG);
 
     let printed = folder.ok("status --home cl-consumer");
     assert!(printed.contains("if you made the kubeconfig"), "{printed}");
@@ -69,10 +82,7 @@ fn the_tool_prints_the_setting_that_has_a_kubeconfig_count() {
         4,
     );
 
-    let settings = folder.read("cl-consumer/home.yaml");
-    let named =
-        format!("{settings}peers:\n  cl-provider:\n    {LINE}\n    publiclyTrusted: true\n");
-    folder.write("cl-consumer/home.yaml", &named);
+    name(&folder, LINE);
     let printed = folder.ok("status --home cl-consumer");
     assert!(
         printed.contains("KubeconfigByHand") && !printed.contains("if you made"),
@@ -91,5 +101,39 @@ fn the_tool_prints_the_setting_that_has_a_kubeconfig_count() {
             "a person has made the kubeconfig in Secret liqo-tenant-cl-provider/cplane-secret"
         ),
         "{error}"
+    );
+}
+
+/// Nobody renews it, and `status` shows when that is to be done by hand.
+#[test]
+fn the_end_of_a_certificate_in_a_kubeconfig_by_hand_is_shown() {
+    let other = Folder::with_homes();
+    other.ok("authenticate --home cl-consumer --remote-home cl-provider");
+    let kubeconfig = other.ok("get kubeconfig --home cl-consumer --remote-cluster-id cl-provider");
+
+    let folder = Folder::with_homes();
+    store(&folder, &kubeconfig);
+    let found = folder.run("doctor --home cl-consumer");
+    let found = format!("{}{}", found.out, found.err);
+    let mut words = found.split_whitespace();
+    words.find(|word| *word == "kubeconfigDigest:").unwrap();
+    let digest = words.next().unwrap();
+    name(&folder, &format!("kubeconfigDigest: {digest}"));
+
+    let shown = folder.ok("status --home cl-consumer -o json");
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let peering = &shown["peerings"][0];
+    assert_eq!(peering["phase"], "KubeconfigByHand", "{shown}");
+    let others = other.ok("status --home cl-consumer -o json");
+    let others: serde_json::Value = serde_json::from_str(&others).unwrap();
+    let certificate = &others["peerings"][0]["certificate"];
+    assert!(certificate["until"].is_string(), "{others}");
+    for field in ["fingerprint", "until"] {
+        assert_eq!(peering["certificate"][field], certificate[field], "{shown}");
+    }
+    let renewed = folder.ok("renew --home cl-consumer");
+    assert!(
+        renewed.contains("not renewed: an administrator has made the kubeconfig"),
+        "{renewed}"
     );
 }
