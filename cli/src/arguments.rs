@@ -6,6 +6,7 @@ mod aws;
 mod continued;
 mod examples;
 mod exporting;
+mod first_page;
 mod get;
 mod habits;
 mod inspect;
@@ -164,85 +165,116 @@ pub(crate) enum Command {
     /// Make a home: cluster ID, keys, API server and CA
     #[command(after_help = INIT_EXAMPLES)]
     Init(Init),
-    /// Authenticate with a provider cluster, with access to both clusters
+    /// Authenticate with a provider, with access to both clusters
     ///
     /// The kubeconfig of one of the provider's peering users is enough for the provider. Then
     /// the provider's own controllers answer, and the command waits for them.
     #[command(visible_alias = "auth", after_help = AUTHENTICATE_EXAMPLES, mut_arg(REMOTE_NAMESPACE, also_without_liqo))]
     Authenticate(Authenticate),
-    /// Create a nonce (on the provider) or a resource slice (on the consumer)
+    /// Create a nonce or a resource slice
+    ///
+    /// The provider creates a nonce, and the consumer a resource slice.
     #[command(subcommand, after_help = MANUAL_FLOW)]
     Create(Create),
-    /// Delete a resource slice (on the consumer), a peering user or an AWS key (on the provider)
+    /// Delete a resource slice, a peering user or an AWS key
+    ///
+    /// The consumer deletes a resource slice, and the provider the others.
     #[command(subcommand)]
     Delete(Delete),
-    /// Get tenants, identities, resource slices, renews, nonces, AWS keys or a kubeconfig
+    /// Get a kubeconfig or a nonce, or list objects
+    ///
+    /// The objects are tenants, identities, resource slices, renews, nonces and AWS keys.
     #[command(subcommand)]
     Get(Get),
-    /// Generate the Tenant or the Identity for the peer to apply, or a peering user
+    /// Generate what the peer applies, or a peering user
+    ///
+    /// The consumer generates the Tenant, and the provider the Identity.
     #[command(subcommand, after_help = MANUAL_FLOW)]
     Generate(Generate),
-    /// Apply what the peer sent: a Tenant, an Identity, a ResourceSlice or a Renew
+    /// Apply what the peer sent
+    ///
+    /// This is a Tenant, an Identity, a ResourceSlice or a Renew.
     #[command(after_help = APPLY_EXAMPLES)]
     Apply(Apply),
-    /// Print what the real cluster of a home takes by `kubectl apply -f -`
+    /// Print what a home's real cluster takes by `kubectl apply`
     #[command(after_help = exporting::EXAMPLES)]
     Export(Export),
-    /// Explain an object: its cluster, its key, what is verified, what is wrong
+    /// Explain an object: what is verified, and what is wrong
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(Inspect),
-    /// Change the API server's address, how certificates are renewed, or an AWS user
+    /// Change an address, a CA, the renewal, or an AWS user
     #[command(subcommand, after_help = SET_EXAMPLES)]
     Set(Set),
-    /// Replace a key of this cluster (on the consumer)
+    /// Replace a key of this cluster
+    ///
+    /// It is a key that the cluster has as a consumer.
     #[command(subcommand, after_help = ROTATE_EXAMPLES)]
     Rotate(Rotate),
-    /// Show the state of a home: peers, certificates, slices, and who waits for whom
+    /// Show peers, certificates, slices, and who waits for whom
     Status(Status),
-    /// Look for what keeps this cluster from working, and say how to mend it
+    /// Find what keeps this cluster from working, and the remedy
     Doctor(Doctor),
-    /// Carry slices and renewals to the provider and the answers back, as Liqo's replicator does
+    /// Carry slices and renewals to the provider, and answers back
+    ///
+    /// On clusters, Liqo's replicator does it.
     Replicate(Replicate),
     /// Renew the certificates that are due
     #[command(after_help = RENEW_EXAMPLES)]
     Renew(Renew),
-    /// Stop granting anything new to a tenant or a slice (on the provider)
+    /// Stop granting anything new to a tenant or a slice
+    ///
+    /// The provider does this.
     #[command(subcommand, after_help = CORDON_EXAMPLES)]
     Cordon(Cordon),
-    /// Take a tenant's rights and slices back (on the provider)
+    /// Take a tenant's rights and slices back
+    ///
+    /// The provider does this.
     #[command(subcommand)]
     Drain(Drain),
-    /// Lift the cordon or the drain of a tenant, or the cordon of a slice (on the provider)
+    /// Lift a cordon or a drain
+    ///
+    /// The provider lifts the cordon or the drain of a tenant, or the cordon of a slice.
     #[command(subcommand)]
     Uncordon(Uncordon),
-    /// Lift the cordon or the drain of a tenant (on the provider)
+    /// Lift the cordon or the drain of a tenant
+    ///
+    /// The provider does this.
     #[command(subcommand)]
     Activate(Activate),
-    /// Approve a request, or a grant of Liqo, that waits for approval (on the provider)
+    /// Approve a request that waits for approval
+    ///
+    /// The provider approves a request, or what Liqo has granted before.
     #[command(subcommand, after_help = APPROVE_EXAMPLES)]
     Approve(Approve),
-    /// Deny a request that waits for approval (on the provider)
+    /// Deny a request that waits for approval
+    ///
+    /// The provider does this.
     #[command(subcommand, after_help = APPROVE_EXAMPLES)]
     Deny(Deny),
-    /// Request a signature again: after a denied or failed request, or before a renewal is due
-    /// (on the provider)
+    /// Have a request signed again
+    ///
+    /// The provider does this after a denied or failed request, or before a renewal is due.
     #[command(subcommand, after_help = sign_again::EXAMPLES)]
     SignAgain(SignAgain),
-    /// Forget the pins of a peer, after its administrator has reported a change
+    /// Forget a peer's pins, after its owner has reported a change
     Release(Release),
-    /// End the authentication with a provider cluster
+    /// End the authentication with a provider
     #[command(visible_alias = "unauth", after_help = UNAUTHENTICATE_EXAMPLES, mut_arg(REMOTE_NAMESPACE, also_without_liqo))]
     Unauthenticate(Unauthenticate),
-    /// Print a code over the agreement with a peer, for two administrators to compare
+    /// Print a code over a peering, for two people to compare
     #[command(after_help = transcript::EXAMPLES)]
     Transcript(transcript::TranscriptOf),
-    /// Verify or show the log of this home's decisions
+    /// Show or verify the log of this home's decisions
     #[command(subcommand, after_help = audit::EXAMPLES)]
     Audit(audit::Audit),
-    /// Run the controllers of a cluster, in place of a person's commands
+    /// Run the controllers of a cluster
+    ///
+    /// They take the place of a person's commands.
     #[command(after_help = running::EXAMPLES)]
     Run(Box<Run>),
-    /// Print the least rights that the controllers need, for `kubectl apply -f -`
+    /// Print the least rights that the controllers need
+    ///
+    /// `kubectl apply -f -` takes them.
     Rbac(Rbac),
     /// Speak the shared-token protocol of Liqo 0.2 to 0.10
     #[command(subcommand)]

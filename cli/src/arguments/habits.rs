@@ -24,7 +24,7 @@ pub(super) fn level(text: &str) -> Result<u8, String> {
 pub(crate) fn explained(mut error: Error) -> Error {
     let word = match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let page = pages::command().try_get_matches().err();
+            let page = pages::screens().try_get_matches().err();
             return page
                 .filter(|page| page.kind() == error.kind())
                 .unwrap_or(error);
@@ -71,6 +71,15 @@ const INSTEAD: &[(&[&str], &str)] = &[
         "`liqo-auth delete resourceslice`, then `liqo-auth unauthenticate`; the network is liqoctl's: `liqoctl network reset`",
     ),
     (&["info"], "`liqo-auth status`, or `liqo-auth doctor`"),
+    (
+        &["revoke"],
+        "`liqo-auth unauthenticate` at the consumer, or `liqo-auth drain tenant` at the provider",
+    ),
+    (&["logs", "log", "events"], "`liqo-auth audit show`"),
+    (
+        &["pin", "unpin", "trust"],
+        "a key is pinned when it is verified first; `liqo-auth release` forgets it",
+    ),
     (
         &["force"],
         "annotate the ForeignCluster with liqo.io/foreign-cluster-permanently-unreachable=true, as liqoctl does; then `liqo-auth delete resourceslice` and `liqo-auth unauthenticate --remote-cluster-id ID` end a peering on this side alone",
@@ -123,7 +132,10 @@ const INSTEAD: &[(&[&str], &str)] = &[
         "write it into a kubeconfig with `kubectl config set-cluster` or `set-credentials`, and name that with --kubeconfig",
     ),
     (&["--request-timeout"], "--timeout"),
-    (&["--cache-dir", "--disable-compression"], "leave it out"),
+    (
+        &["--cache-dir", "--disable-compression", "--no-descriptions"],
+        "leave it out",
+    ),
     (&["-g", "--get"], "-o jsonpath='{…}'"),
 ];
 

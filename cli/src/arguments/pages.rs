@@ -2,7 +2,7 @@
 
 use clap::{Arg, Command, CommandFactory};
 
-use super::{Arguments, continued::continued, examples, repeated, switches};
+use super::{Arguments, continued::continued, examples, first_page, repeated, switches};
 
 /// The whole command line, with its help pages.
 pub(crate) fn command() -> Command {
@@ -20,6 +20,19 @@ pub(crate) fn command() -> Command {
     command.mut_subcommands(|page| with_pages("", page, &globals))
 }
 
+/// The same, with the [first page](first_page) in place of the short page of all commands.
+pub(super) fn screens() -> Command {
+    let mut command = command();
+    let long = command.render_long_help();
+    let first = first_page::of(&command);
+    command
+        .help_template("{after-help}")
+        // Both pages have their lines already.
+        .term_width(0)
+        .after_help(first)
+        .after_long_help(long)
+}
+
 /// What parses a command line: the same with the values of switches, which no page shows, and
 /// with options that are given twice.
 pub(crate) fn parser() -> Command {
@@ -34,10 +47,16 @@ fn with_pages(above: &str, page: Command, globals: &[Arg]) -> Command {
     let long = shown.map_or_else(String::new, |shown| {
         format!("{}\n\n", with_commands(&shown))
     });
-    let is_described = path == "options";
-    let globals_here = globals.iter().cloned().map(|argument| match is_described {
-        true => argument.hide(false),
-        false => argument,
+    let of_no_cluster = ["completion", "man", "version"].contains(&path.as_str());
+    let globals_here = globals.iter().cloned().map(|argument| {
+        let names_a_cluster = ["home", "kubeconfig"].contains(&argument.get_id().as_str());
+        match path.as_str() {
+            "options" => argument.hide(false),
+            _ if names_a_cluster && !of_no_cluster => {
+                argument.hide(false).help_heading(None::<&str>)
+            }
+            _ => argument,
+        }
     });
     let page = match usage(&path, &page) {
         None => page,
@@ -88,8 +107,8 @@ fn usage(path: &str, page: &Command) -> Option<String> {
 const TITLE: &str = "Usage: ";
 
 const NOTE: &str = "\
-Every command also takes the global options, such as --home DIR,
---kubeconfig FILE and --dry-run. `liqo-auth options` lists them.";
+Every command also takes the global options, such as --context NAME,
+--dry-run and --now TIME. `liqo-auth options` lists them.";
 
 #[cfg(test)]
 mod tests {
@@ -113,6 +132,12 @@ mod tests {
             assert!(long.contains("Examples:"), "{path}: {long}");
             let lists = ["liqo-auth", "liqo-auth options"].contains(&path.as_str());
             assert_eq!(long.contains("Global options:"), lists, "{path}: {long}");
+            let of_no_cluster = ["completion", "man", "version"]
+                .iter()
+                .any(|name| path == format!("liqo-auth {name}"));
+            for option in ["--home <DIR>", "--kubeconfig <FILE>"] {
+                assert_eq!(long.contains(option), !of_no_cluster, "{path}: {long}");
+            }
             // The columns of the short page are as wide as its longest option.
             let words = |page: &str| page.split_whitespace().count();
             assert!(words(&short) <= words(&long), "{path}");

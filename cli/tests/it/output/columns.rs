@@ -34,9 +34,9 @@ fn each_help_page_fits() {
     let mut paths = vec![String::new()];
     let mut count = 0;
     while let Some(path) = paths.pop() {
-        let short = run(&folder, &format!("{path} -h"));
+        let long = run(&folder, &format!("{path} --help"));
         paths.extend(
-            commands_of(&short.out)
+            commands_of(&long.out)
                 .iter()
                 .map(|name| format!("{path} {name}")),
         );

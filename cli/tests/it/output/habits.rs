@@ -52,7 +52,7 @@ const LIQOCTL: &[(&str, &str)] = &[
         "--consumer-cluster-id -n --namespace",
     ),
     ("version", "--client -n --namespace"),
-    ("completion", ""),
+    ("completion", "--no-descriptions"),
     (
         "peer",
         "--create-resource-slice --resource-slice-class --create-virtual-node --in-band \
