@@ -44,7 +44,7 @@ pub enum KeyError {
         algorithm: &'static str,
     },
     /// The crate was built without this algorithm.
-    #[error("this build reads no {algorithm} keys; it needs the feature `{feature}`")]
+    #[error("this build cannot read {algorithm} keys; it needs the feature `{feature}`")]
     FeatureNotEnabled {
         /// The key's algorithm.
         algorithm: Algorithm,

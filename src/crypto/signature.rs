@@ -29,7 +29,7 @@ pub enum SignatureError {
     #[error("the signature does not fit the key and the message")]
     Mismatch,
     /// A key of this algorithm makes no signatures of this scheme.
-    #[error("an {algorithm} key makes no {scheme} signatures")]
+    #[error("an {algorithm} key cannot make {scheme} signatures")]
     Scheme {
         /// The key's algorithm.
         algorithm: Algorithm,

@@ -61,7 +61,7 @@ pub(super) fn set_user(context: &Context, arguments: &SetAwsUser) -> Result<()> 
     let phase = phase.map_or("unknown", |one| one.phase);
     if phase != NEEDS_CREDENTIAL {
         return Err(Failure::waiting(format!(
-            "the {holder} of {peer} waits for no AWS user: its phase is {phase}"
+            "the {holder} of {peer} is not waiting for an AWS user: its phase is {phase}"
         )));
     }
     let step = Machine::reconcile(&provider.machine, &provider.view(), context.clock.env()?);
