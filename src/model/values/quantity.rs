@@ -42,8 +42,8 @@ pub struct Quantity(String);
 pub(crate) struct Amounts<'a>(pub(crate) &'a BTreeMap<String, Quantity>);
 
 impl Quantity {
-    /// The text as it was written. Liqo spells amounts anew, such as `0.5` as `500m`. This library
-    /// grants them in the words of the request.
+    /// The text as it was written. A provider grants amounts in the spelling of Kubernetes, such as
+    /// `500m` for `0.5`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -109,6 +109,42 @@ impl Quantity {
         ))
     }
 
+    /// The same amount as Kubernetes spells it (`resource.Quantity`, its canonical form): a whole
+    /// number with the largest unit of the same kind. An amount that Kubernetes cannot count stays
+    /// as it is.
+    pub(crate) fn canonical(self) -> Self {
+        match self.billionths() {
+            None | Some(u128::MAX) => self,
+            Some(0) => Self::from("0"),
+            Some(amount) => self.spelled(amount),
+        }
+    }
+
+    /// An amount in the kind of unit that this quantity has.
+    fn spelled(&self, amount: u128) -> Self {
+        let (_, suffix) = self.number_and_suffix().unwrap_or_default();
+        let whole = amount.checked_div(ONE).unwrap_or_default();
+        if suffix.ends_with('i') && whole >= 1024 && amount.is_multiple_of(ONE) {
+            let (number, power) = without_factors(whole, 1024);
+            let power = power.saturating_mul(10);
+            let unit = UNITS
+                .iter()
+                .find(|(_, ten, two)| *ten == 0 && *two == power);
+            return Self(format!("{number}{}", unit.map_or("", |(unit, ..)| *unit)));
+        }
+        let (number, power) = without_factors(amount, 1000);
+        let power = i32::try_from(power).unwrap_or_default();
+        let power = power.saturating_mul(3).saturating_sub(BILLIONTHS);
+        let is_exponent = UNITS.iter().all(|(unit, ..)| *unit != suffix);
+        let unit = UNITS
+            .iter()
+            .find(|(_, ten, two)| *ten == power && *two == 0);
+        Self(match unit {
+            Some((unit, ..)) if power == 0 || !is_exponent => format!("{number}{unit}"),
+            _ => format!("{number}e{power}"),
+        })
+    }
+
     /// Whether Kubernetes can count the amount.
     pub(crate) fn is_countable(&self) -> bool {
         self.billionths().is_some_and(|amount| amount != u128::MAX)
@@ -133,6 +169,18 @@ impl Quantity {
             .unwrap_or(unsigned.len());
         unsigned.split_at_checked(end)
     }
+}
+
+/// The number without the factors of that base, and how many they are.
+fn without_factors(mut number: u128, base: u128) -> (u128, u32) {
+    let mut count: u32 = 0;
+    while number > 0
+        && let Some((rest, 0)) = number.checked_div(base).zip(number.checked_rem(base))
+    {
+        number = rest;
+        count = count.saturating_add(1);
+    }
+    (number, count)
 }
 
 /// The digits times powers of ten and of two, in billionths, rounded up. The last `places`
@@ -183,6 +231,7 @@ const UNITS: [(&str, i32, u32); 16] = [
 ];
 /// The power of ten of the smallest amount that Kubernetes counts.
 const BILLIONTHS: i32 = 9;
+const ONE: u128 = 1_000_000_000;
 /// The largest amount that Kubernetes counts: 2^63 - 1.
 const MOST_BILLIONTHS: u128 = ((1 << 63) - 1) * 1_000_000_000;
 /// No amount of a resource needs more digits.
@@ -284,6 +333,55 @@ mod tests {
         }
         for text in ["1e31", "1e-31", "1e99999999999", "12e+.5", &"9".repeat(39)] {
             assert!(Quantity::from(text).fault().is_some(), "{text}");
+        }
+    }
+
+    /// The spellings are those of Go's `resource.Quantity` (apimachinery 0.35) in JSON.
+    #[test]
+    fn granted_amounts_are_spelled_as_kubernetes_spells_them() {
+        for (text, expected) in [
+            ("-0", "0"),
+            ("0Gi", "0"),
+            ("2", "2"),
+            (".5", "500m"),
+            ("0.5", "500m"),
+            ("1500m", "1500m"),
+            ("1000m", "1"),
+            ("0.1n", "1n"),
+            ("1000n", "1u"),
+            ("1.5k", "1500"),
+            ("2000", "2k"),
+            ("1000k", "1M"),
+            ("1e1", "10"),
+            ("1e3", "1e3"),
+            ("15e2", "1500"),
+            ("1e-1", "100e-3"),
+            ("1e-30", "1e-9"),
+            ("12345e-4", "1234500e-6"),
+            ("1E", "1E"),
+            ("4Gi", "4Gi"),
+            ("0.5Gi", "512Mi"),
+            ("1.5Gi", "1536Mi"),
+            ("1024Mi", "1Gi"),
+            ("1024", "1024"),
+            ("0.5Ki", "512"),
+            ("1023Ki", "1023Ki"),
+            ("1.0001Ki", "1024102400u"),
+            ("1.5", "1500m"),
+            ("7Ei", "7Ei"),
+            ("1048576Ki", "1Gi"),
+            ("1.1Gi", "1181116006400m"),
+            ("9223372036854775807", "9223372036854775807"),
+            ("1000000Gi", "1000000Gi"),
+            ("3.3333333333", "3333333334n"),
+            // Nobody can count or read these.
+            ("1e20", "1e20"),
+            ("much", "much"),
+        ] {
+            let spelled = Quantity::from(text).canonical();
+            assert_eq!(spelled.as_str(), expected, "{text}");
+            assert_eq!(spelled.billionths(), Quantity::from(text).billionths());
+            assert_eq!(spelled.clone().canonical(), spelled);
         }
     }
 

@@ -41,4 +41,12 @@ impl Grant {
             ..Self::default()
         }
     }
+
+    /// The same grant, with the amounts as Kubernetes spells them.
+    pub(crate) fn canonical(mut self) -> Self {
+        for amount in self.resources.values_mut() {
+            *amount = core::mem::take(amount).canonical();
+        }
+        self
+    }
 }

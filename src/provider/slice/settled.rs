@@ -87,7 +87,7 @@ impl SliceLook<'_> {
         let (outcome, event) = match decision {
             SliceDecision::Grant(grant) => {
                 let granted = Some(Decision::ResourcesGranted);
-                (Outcome::Granted(Box::new(grant)), granted)
+                (Outcome::Granted(Box::new(grant.canonical())), granted)
             }
             SliceDecision::Deny { reason, message } => {
                 let denied = Decision::ResourcesDenied {
