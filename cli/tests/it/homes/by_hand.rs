@@ -114,10 +114,10 @@ fn the_end_of_a_certificate_in_a_kubeconfig_by_hand_is_shown() {
     let folder = Folder::with_homes();
     store(&folder, &kubeconfig);
     let found = folder.run("doctor --home cl-consumer");
-    let found = format!("{}{}", found.out, found.err);
-    let mut words = found.split_whitespace();
-    words.find(|word| *word == "kubeconfigDigest:").unwrap();
-    let digest = words.next().unwrap();
+    let found = format!("{}{}", found.out, found.err).replace('\n', " ");
+    let (_, digest) = found.split_once("kubeconfigDigest: ").unwrap();
+    let is_part = |character: char| character.is_ascii_alphanumeric() || character == ':';
+    let digest: String = digest.chars().take_while(|one| is_part(*one)).collect();
     name(&folder, &format!("kubeconfigDigest: {digest}"));
 
     let shown = folder.ok("status --home cl-consumer -o json");
