@@ -58,13 +58,13 @@ fn with_pages(above: &str, page: Command, globals: &[Arg]) -> Command {
             _ => argument,
         }
     });
+    let page = page.args(globals_here);
     let page = match usage(&path, &page) {
         None => page,
         Some(usage) => page.override_usage(usage),
     };
     let note = with_commands(NOTE);
-    page.args(globals_here)
-        .after_long_help(format!("{long}{note}"))
+    page.after_long_help(format!("{long}{note}"))
         .after_help(note)
         .mut_subcommands(|page| with_pages(&format!("{path} "), page, globals))
 }

@@ -250,7 +250,8 @@ fn a_slice_gets_at_most_its_caps() {
         pool.slice("mypool").unwrap().status.resources,
         resources(&[
             ("cpu", "1500m"),
-            ("memory", "4096Mi"),
+            // As Kubernetes spells 4096Mi.
+            ("memory", "4Gi"),
             ("pods", "20"),
             ("ephemeral-storage", "20Gi"),
             ("fpga", "7"),
