@@ -1,5 +1,6 @@
 //! `doctor`: looks for what keeps a cluster from working, and says how to mend it.
 
+mod beside_liqo;
 mod files;
 mod kept;
 mod peerings;
@@ -32,7 +33,7 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
     // below.
     let mut home = context.open_unloaded(Use::Read)?;
     let now = context.clock.now()?;
-    let mut findings = Vec::new();
+    let (mut findings, mut notes) = (Vec::new(), Vec::new());
     findings.extend(of_name(context, &home)?);
     findings.extend(of_endpoint(&home));
     findings.extend(of_peers(&home)?);
@@ -48,6 +49,9 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
             say_unknown_cas(context, &peerings, unknown_cas);
             findings.extend(of_key(&home, &peerings)?);
             findings.extend(of_shared_key(&home)?);
+            let (both, note) = of_liqo(context, &home, &peerings);
+            findings.extend(both);
+            notes.extend(note);
             let options = home.site().options();
             findings.extend(
                 peerings
@@ -65,13 +69,16 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
     if let Some(output) = &arguments.output {
         let findings = findings.iter();
         let findings = findings.map(|found| json!({ "what": found.what, "remedy": found.remedy }));
-        let all = json!({ "findings": findings.collect::<Vec<_>>() });
+        let all = json!({ "findings": findings.collect::<Vec<_>>(), "notes": notes });
         context.document(&all, output)?;
     } else {
         for Finding { what, remedy } in &findings {
             let text = context.printer.marked(Mark::Wrong, what);
             let remedy = context.printer.field("Remedy", remedy);
             context.printer.result(&format!("{text}{remedy}"))?;
+        }
+        for note in &notes {
+            context.printer.message(&format!("Note: {note}"));
         }
     }
     match findings.len() {
@@ -92,6 +99,38 @@ fn say_unknown_cas(context: &Context, peerings: &[Peering], unknown: Option<Stri
             "the CAs by which the API server lets clients in could not be looked at, so no certificate was compared with them: {why}"
         ));
     }
+}
+
+/// Liqo's own authentication module beside the controllers, and a note of the peerings that Liqo
+/// does not show. What this user may not read is named: that is no finding either.
+fn of_liqo(
+    context: &Context,
+    home: &Home,
+    peerings: &[Peering],
+) -> (Option<Finding>, Option<String>) {
+    let unknown = |what: &str, why: &Failure| {
+        context
+            .printer
+            .warning(&format!("{what} could not be looked at: {why}"));
+    };
+    let deployments = home.deployments().unwrap_or_else(|why| {
+        unknown(
+            "whether Liqo's authentication module runs beside the controllers",
+            &why,
+        );
+        Vec::new()
+    });
+    let both = beside_liqo::both_answer(&deployments);
+    let peers = beside_liqo::on_record(peerings);
+    if peers.is_empty() {
+        return (both, None);
+    }
+    let foreign = home.foreign_clusters().unwrap_or_else(|why| {
+        unknown("whether Liqo's ForeignClusters show the peerings", &why);
+        Vec::new()
+    });
+    let options = home.site().options();
+    (both, beside_liqo::unseen(&foreign, &peers, &options))
 }
 
 impl Finding {

@@ -1,6 +1,7 @@
 //! A cluster by its API server: objects are read when a command begins, and each
 //! effect is a request.
 
+mod beside;
 mod client_cas;
 mod in_band;
 mod login;

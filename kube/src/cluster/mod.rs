@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ipnet::IpNet;
 use kube::{
     Client,
-    api::{DynamicObject, ListParams},
+    api::{ApiResource, DynamicObject, ListParams},
 };
 use liqo_auth::{
     crypto::{Algorithm, KeyPair, RecordKey},
@@ -227,6 +227,24 @@ impl Cluster {
     /// [`Error::Request`] and [`Error::TimedOut`].
     pub async fn storage_classes(&self) -> Result<Vec<StorageClass>, Error> {
         storage_classes::list(&self.client).await
+    }
+
+    /// The selected objects of a kind that the library does not have, of one namespace or of the
+    /// whole cluster. Empty if the cluster does not serve them. An object that exceeds the
+    /// library's limits has its metadata alone.
+    ///
+    /// # Rights
+    /// To `list` them. [`Error::is_forbidden`] says that this user has no such right.
+    ///
+    /// # Errors
+    /// [`Error::Request`] and [`Error::TimedOut`].
+    pub async fn shown(
+        &self,
+        resource: &ApiResource,
+        namespace: Option<&str>,
+        selected: &ListParams,
+    ) -> Result<Vec<DynamicObject>, Error> {
+        shown::selected(&self.client, resource, namespace, selected).await
     }
 
     /// The namespace of Liqo and of the library's records.

@@ -24,13 +24,31 @@ pub(super) async fn list(
         kind: kind.to_owned(),
         plural: plural(kind),
     };
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    match selected(client, &resource, None, &ListParams::default()).await {
+        Err(error) if error.is_forbidden() => Ok(Vec::new()),
+        listed => listed,
+    }
+}
+
+/// The selected objects of a kind, of one namespace or of the whole cluster. None if the cluster
+/// does not serve them.
+///
+/// # Errors
+/// [`Error::Request`] and [`Error::TimedOut`].
+pub(super) async fn selected(
+    client: &Client,
+    resource: &ApiResource,
+    namespace: Option<&str>,
+    selected: &ListParams,
+) -> Result<Vec<DynamicObject>, Error> {
+    let api: Api<DynamicObject> = match namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, resource),
+        None => Api::all_with(client.clone(), resource),
+    };
     let request = format!("list {}", resource.plural);
-    match in_time(request.clone(), api.list(&ListParams::default())).await? {
+    match in_time(request.clone(), api.list(selected)).await? {
         Ok(listed) => Ok(listed.items),
-        Err(kube::Error::Api(status)) if status.is_not_found() || status.is_forbidden() => {
-            Ok(Vec::new())
-        }
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Vec::new()),
         Err(error) => Err(Error::request(request, error)),
     }
 }

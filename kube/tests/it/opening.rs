@@ -1,6 +1,6 @@
 //! What a cluster keeps for the library: its ID and its keys.
 
-use kube::api::DynamicObject;
+use kube::api::{ApiResource, DynamicObject, ListParams};
 use liqo_auth::crypto::{Algorithm, SigningKey};
 use liqo_auth_kube::{Cluster, Error};
 use serde_json::json;
@@ -197,4 +197,53 @@ async fn the_storage_classes_are_those_that_the_cluster_shows() {
         .map(|class| (class.storage_class_name.as_str(), class.is_default))
         .collect();
     assert_eq!(shown, [("fast", true), ("odd", false), ("slow", false)]);
+}
+
+#[tokio::test]
+async fn objects_of_other_kinds_are_shown_as_they_are_selected() {
+    let server = FakeApiServer::with_liqo("rome");
+    let cluster = Cluster::open(server.client()).await.unwrap();
+    server.put(json!({
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": { "name": "other" },
+    }));
+    for (namespace, name, label) in [
+        ("liqo", "one", "a"),
+        ("liqo", "two", "b"),
+        ("other", "three", "a"),
+    ] {
+        server.put(json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": { "name": name, "namespace": namespace, "labels": { "of": label } },
+        }));
+    }
+    let deployments = ApiResource {
+        group: "apps".to_owned(),
+        version: "v1".to_owned(),
+        api_version: "apps/v1".to_owned(),
+        kind: "Deployment".to_owned(),
+        plural: "deployments".to_owned(),
+    };
+    let shown = async |cluster: &Cluster, namespace: Option<&str>, labels: &str| {
+        let selected = ListParams::default().labels(labels);
+        let found = cluster.shown(&deployments, namespace, &selected).await?;
+        let names = found.into_iter().filter_map(|it| it.metadata.name);
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        Ok::<_, Error>(names)
+    };
+    let of_liqo = shown(&cluster, Some("liqo"), "of in (a,c)").await;
+    assert_eq!(of_liqo.unwrap(), ["one"]);
+    let everywhere = shown(&cluster, None, "of=a").await;
+    assert_eq!(everywhere.unwrap(), ["one", "three"]);
+
+    let server = server.without_resource("deployments");
+    let none = shown(&cluster, None, "of=a").await;
+    assert!(none.unwrap().is_empty());
+    server.serve_all();
+    let _restricted = server.with_rights(Vec::new());
+    let error = shown(&cluster, None, "of=a").await.unwrap_err();
+    assert!(error.is_forbidden(), "{error}");
 }

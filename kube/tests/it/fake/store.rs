@@ -420,12 +420,13 @@ fn merge(target: &mut Value, patch: Value) {
     }
 }
 
-const KINDS: [(&str, &str, &str, bool); 22] = [
+const KINDS: [(&str, &str, &str, bool); 23] = [
     ("Namespace", "v1", "namespaces", false),
     ("Secret", "v1", "secrets", true),
     ("ConfigMap", "v1", "configmaps", true),
     ("ServiceAccount", "v1", "serviceaccounts", true),
     ("Event", "events.k8s.io/v1", "events", true),
+    ("Deployment", "apps/v1", "deployments", true),
     ("Tenant", LIQO, "tenants", true),
     ("Identity", LIQO, "identities", true),
     ("ResourceSlice", LIQO, "resourceslices", true),
