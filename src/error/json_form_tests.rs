@@ -95,7 +95,6 @@ fn misbehaved_as_consumer() -> Vec<Error> {
             PeerMisbehaved::NonceSignature(SignatureError::Mismatch),
         ),
         in_tenant("spec.signature", PeerMisbehaved::NonceUsed),
-        in_tenant("spec.authzPolicy", PeerMisbehaved::SelfDeclaredPolicy),
         in_tenant(
             "spec.publicKey",
             PeerMisbehaved::KeyChanged {
@@ -242,6 +241,7 @@ fn refused() -> Vec<Error> {
         in_identity("spec.authParams.awsConfig", PolicyRefusal::AwsNotAccepted),
         in_identity("", PolicyRefusal::PeeringEnded),
         in_slice("", PolicyRefusal::SliceNotRequested),
+        in_tenant("spec.authzPolicy", PolicyRefusal::SelfDeclaredPolicy),
         in_slice("", PolicyRefusal::TenantNotOnRecord),
         in_nonce(PolicyRefusal::NonceNotOnRecord),
         in_identity("data.kubeconfig", PolicyRefusal::OtherKubeconfig),

@@ -141,13 +141,6 @@ family! {
             advice: "Make a new nonce for this peer and have the consumer sign it; an unmodified \
                      consumer has to delete its Secret liqo-signed-nonce first.",
         },
-        /// The Tenant asks to be accepted without a handshake.
-        #[error("only the provider may set authzPolicy TolerateNoHandshake, not the consumer")]
-        SelfDeclaredPolicy => {
-            code: "self-declared-policy",
-            rule: Broken(Rule::OwnPolicy),
-            advice: "Have the consumer authenticate with its keys (authzPolicy KeysExchange).",
-        },
         /// The cluster ID is pinned to another key.
         #[error("the cluster ID is pinned to the key {pinned}, but the received key is {found}")]
         KeyChanged {

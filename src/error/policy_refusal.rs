@@ -169,6 +169,19 @@ family! {
                      it by the same name (create resourceslice), or let the settings for this \
                      provider sign slices made by anyone (signSlicesMadeByAnyone).",
         },
+        /// The Tenant asks to be accepted without a handshake, and the settings do not let its
+        /// peer in so. An administrator may have made this Tenant.
+        #[error(
+            "authzPolicy TolerateNoHandshake counts only for a peer that the settings let in \
+             without a handshake"
+        )]
+        SelfDeclaredPolicy => {
+            code: "self-declared-policy",
+            rule: Broken(Rule::OwnPolicy),
+            advice: "Have the consumer authenticate with its keys (authzPolicy KeysExchange); but \
+                     if an administrator of this cluster wants to let it in without a handshake, \
+                     write `tolerateNoHandshake: true` under this peer in `peers` of the settings.",
+        },
         /// No Tenant of this peer was verified in front of Liqo.
         #[error("no Tenant of this peer is on record")]
         TenantNotOnRecord => {

@@ -138,6 +138,19 @@ fn what_an_honest_peer_cannot_help_is_told_in_its_own_words() {
     assert!(advice.contains("`liqo-auth release`"), "{advice}");
 }
 
+/// A person may have written the Tenant, as Liqo's page on declared peerings says.
+#[test]
+fn a_tenant_without_a_handshake_breaks_this_sides_policy_and_the_advice_is_the_setting() {
+    let error = error(PolicyRefusal::SelfDeclaredPolicy);
+    assert_eq!(error.fault().name(), "Policy");
+    assert!(error.to_string().starts_with("the policy refuses: "));
+    assert_eq!(error.rule().map(Rule::number), Some(6));
+    let advice = error.advice();
+    for way_out in ["KeysExchange", "`tolerateNoHandshake: true`"] {
+        assert!(advice.contains(way_out), "{advice}");
+    }
+}
+
 /// The seal covers this cluster's ID too: with another ID, another record key
 /// would lose every record.
 #[test]

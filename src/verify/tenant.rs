@@ -131,7 +131,7 @@ pub(crate) fn form(
 ) -> Result<Option<ProxyUrl>, Error> {
     tenant_names(tenant, claimed, policy)?;
     if tenant.spec.authz_policy == Some(AuthzPolicy::TolerateNoHandshake) {
-        let fault = PeerMisbehaved::SelfDeclaredPolicy;
+        let fault = PolicyRefusal::SelfDeclaredPolicy;
         return Err(Error::found_in(tenant, "spec.authzPolicy", fault));
     }
     proxy_url(tenant)

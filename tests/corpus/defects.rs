@@ -319,9 +319,6 @@ pub(crate) const DEFECTS: &[(&str, &str)] = &[
         "T145-rsa-huge-16384",
         "PeerMisbehaved(PublicKey(TooLong { found: 2880, limit: 2048",
     ),
-    (
-        "T160-self-declared-policy",
-        "PeerMisbehaved(SelfDeclaredPolicy",
-    ),
+    ("T160-self-declared-policy", "Policy(SelfDeclaredPolicy"),
     ("T165-short-nonce", "PeerMisbehaved(NonceForm(TooShort"),
 ];

@@ -134,7 +134,13 @@ pub(crate) fn peers(home: &Home) -> BTreeSet<(ClusterId, Role)> {
         }
     };
     for tenant in home.all::<Tenant>() {
-        add(&tenant.metadata.name, Role::Consumer);
+        let metadata = &tenant.metadata;
+        add(&metadata.name, Role::Consumer);
+        // It may have any name, before there is a record as well.
+        let label = metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
+        if let Some(peer) = label.filter(|label| **label == tenant.spec.cluster_id) {
+            add(peer, Role::Consumer);
+        }
     }
     for identity in home.all::<Identity>() {
         let name = &identity.metadata.name;

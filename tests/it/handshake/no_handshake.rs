@@ -104,7 +104,7 @@ fn a_tenant_cannot_declare_that_it_needs_no_handshake() {
         let provider::Phase::Refused(error) = exchange.provider_phase() else {
             panic!("{:?}", exchange.provider_phase());
         };
-        assert_eq!(error.fault(), &PeerMisbehaved::SelfDeclaredPolicy.into());
+        assert_eq!(error.fault(), &PolicyRefusal::SelfDeclaredPolicy.into());
         assert_eq!(error.rule().map(Rule::number), Some(6));
     }
 }
@@ -124,7 +124,7 @@ fn a_tolerated_peer_that_has_authenticated_must_stay_authenticated() {
     tenant.spec.authz_policy = Some(AuthzPolicy::TolerateNoHandshake);
     let message = liqo_auth::machine::MessageBody::Tenant(Box::new(tenant));
     let error = exchange.hand_over(message).unwrap_err();
-    assert_eq!(error.fault(), &PeerMisbehaved::SelfDeclaredPolicy.into());
+    assert_eq!(error.fault(), &PolicyRefusal::SelfDeclaredPolicy.into());
 }
 
 #[test]

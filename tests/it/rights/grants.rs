@@ -8,7 +8,7 @@ use liqo_auth::{
     audit::Decision,
     consumer::{self, ConsumerConfig},
     crypto::{Answer, BoxError, CertificateChain, CertificateError, Subject},
-    error::{ApiMisuse, Backend, Disposition, LocalFault, PeerMisbehaved, PolicyRefusal, Rule},
+    error::{ApiMisuse, Backend, Disposition, LocalFault, PolicyRefusal, Rule},
     machine::{Awaited, Message, MessageBody, View},
     model::{
         AuthzPolicy, ClusterRoleBinding, Kind, Namespace, Object, ObjectRef, OwnerReference,
@@ -288,7 +288,7 @@ fn a_tenant_that_asks_for_no_handshake_is_refused() {
     let [error] = &exchange.refused[..] else {
         panic!("{:?}", exchange.refused);
     };
-    assert_eq!(error.fault(), &PeerMisbehaved::SelfDeclaredPolicy.into());
+    assert_eq!(error.fault(), &PolicyRefusal::SelfDeclaredPolicy.into());
     assert_eq!(error.at().field, "spec.authzPolicy");
     assert_eq!(error.rule().map(Rule::number), Some(6));
     assert_eq!(exchange.phases(), ("AwaitsTenant", "AwaitsIdentity"));

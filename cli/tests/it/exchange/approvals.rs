@@ -57,7 +57,9 @@ spec:
     let apply = "apply --home cl-provider -f -";
     let error = folder.refused(apply, tenant, 3);
     assert!(
-        error.contains("spec.authzPolicy") && error.contains("(rule 6)"),
+        error.contains("spec.authzPolicy")
+            && error.contains("(rule 6)")
+            && error.contains("`tolerateNoHandshake: true`"),
         "{error}"
     );
     folder

@@ -5,6 +5,7 @@ mod beside_liqo;
 mod by_peering_user;
 mod client_cas;
 mod decisions;
+mod declared;
 mod ending;
 mod in_band;
 mod kubeconfigs;
