@@ -44,6 +44,8 @@ pub(super) fn run(context: &Context, arguments: &Release) -> Result<()> {
             program(),
             home.site().options()
         ));
+        let unlooked = home.unlooked(&[peer.as_str()]);
+        lines.extend(unlooked.map(|unlooked| format!("{unlooked}\n")));
     }
     if lines.is_empty() {
         return Err(Failure::waiting(format!(

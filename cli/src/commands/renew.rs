@@ -164,7 +164,16 @@ fn tell(
             .printer
             .message(&format!("{}: no certificate.", home.site()));
     }
-    for peering in after.iter().filter(|peering| of(peering, only)) {
+    let shown = after.iter().filter(|peering| of(peering, only));
+    let shown: Vec<&Peering> = shown.collect();
+    let of_providers = shown
+        .iter()
+        .filter(|it| it.role == Role::Provider && it.certificate.is_some());
+    let providers: Vec<&str> = of_providers.map(|it| it.peer.as_str()).collect();
+    if let Some(unlooked) = home.unlooked(&providers) {
+        context.printer.message(&unlooked);
+    }
+    for peering in shown {
         for refused in &peering.refused {
             context
                 .printer

@@ -50,14 +50,14 @@ pub(super) fn log_in(
     context: &Context,
     consumer: &ConsumerSide<'_>,
 ) -> Result<std::result::Result<LetIn, NotAccepted>> {
-    let home = &consumer.home;
+    let (home, provider) = (&consumer.home, &consumer.peer);
+    let unlooked = || Ok(Ok(LetIn::Unknown(home.unlooked(&[provider.as_str()]))));
     if !home.is_live() || home.is_trial() {
-        return Ok(Ok(LetIn::Unknown(None)));
+        return unlooked();
     }
     let consumer::Phase::Authenticated(stored) = consumer.status()?.phase else {
-        return Ok(Ok(LetIn::Unknown(None)));
+        return unlooked();
     };
-    let provider = &consumer.peer;
     let policy = home.settings.with_addresses(&context.policy);
     let unknown = |why: String| Ok(LetIn::Unknown(Some(why)));
     Ok(match home.log_in(&stored.kubeconfig, &policy.addresses) {

@@ -32,6 +32,18 @@ pub(crate) enum Login {
 }
 
 impl Home {
+    /// Says that nobody has looked whether these providers let this cluster in. None in a folder:
+    /// a home has no API server, and no identity of a cluster logs in at one.
+    pub(crate) fn unlooked(&self, providers: &[&str]) -> Option<String> {
+        let says = self.is_live() && !providers.is_empty();
+        says.then(|| {
+            format!(
+                "Nobody has looked whether this cluster is let in by {}.",
+                providers.join(", ")
+            )
+        })
+    }
+
     /// Logs in at the provider's API server with the kubeconfig of a verified Identity. A home
     /// in a folder asks no API server.
     pub(crate) fn log_in(&self, kubeconfig: &Kubeconfig, addresses: &Addresses) -> Login {

@@ -19,6 +19,7 @@ mod settings;
 mod signer;
 mod take_over;
 mod trials;
+mod unlooked;
 
 use std::{
     fs::File,
