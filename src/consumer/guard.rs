@@ -31,8 +31,10 @@ impl Consumer {
         if let Some(unreadable) = changed.as_unreadable() {
             return Err(unreadable.error());
         }
-        let mut identities = view.readable::<Identity>();
-        let before = identities.find(|identity| identity.id() == changed.id());
+        let changed = &undeleted(changed);
+        let mut stored = view.objects().filter(|stored| stored.id() == changed.id());
+        let before = stored.next().map(undeleted);
+        let before = before.as_ref().and_then(Identity::from_object);
         self.0.check_peer(view.peer())?;
         let pinning = Observed::of(&self.0, view)?.identity;
         let after = view.after(changed);
@@ -216,17 +218,23 @@ impl Look<'_> {
     }
 }
 
-/// Whether Liqo's consumer acts on the object. What is being deleted gives nothing any more.
+/// Whether Liqo's consumer acts on the object.
 fn is_judged(changed: &Object) -> bool {
-    let metadata = changed.metadata();
-    metadata.deletion_timestamp.is_none()
-        && match changed.key().0 {
-            Kind::Identity => true,
-            Kind::Secret => {
-                let labels = [names::SIGNED_NONCE_LABEL, names::IDENTITY_TYPE_LABEL];
-                let mut labels = labels.iter();
-                labels.any(|label| metadata.labels.contains_key(*label))
-            }
-            _ => false,
+    match changed.key().0 {
+        Kind::Identity => true,
+        Kind::Secret => {
+            let labels = [names::SIGNED_NONCE_LABEL, names::IDENTITY_TYPE_LABEL];
+            let present = &changed.metadata().labels;
+            labels.iter().any(|label| present.contains_key(*label))
         }
+        _ => false,
+    }
+}
+
+/// The object as if nobody had deleted it: as long as a finalizer keeps it, Liqo's consumer signs
+/// its nonce, makes a kubeconfig of it, and logs in by it.
+fn undeleted(object: &Object) -> Object {
+    let mut object = object.clone();
+    object.metadata_mut().deletion_timestamp = None;
+    object
 }

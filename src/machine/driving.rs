@@ -151,7 +151,8 @@ pub trait Machine: Send + Sync {
     /// this object. `changed` is the object as it will be stored, with its UID, and `view` the
     /// objects before. A provider judges a Tenant, a replica of a resource slice and a replica
     /// of a Renew; a consumer judges an Identity, a nonce that is to be signed, and a Secret
-    /// with a kubeconfig. Other objects are let through.
+    /// with a kubeconfig. Other objects are let through. Whether somebody has deleted the object
+    /// makes no difference: Liqo acts on most of what a finalizer keeps.
     ///
     /// A provider also records the nonce in the Secret `liqo-nonce`. Give it only a nonce that Liqo
     /// itself has made and stores now. A Tenant that signs another nonce is refused, unless the

@@ -17,7 +17,8 @@ use crate::{
     error::{Error, Fault, PeerMisbehaved, PolicyRefusal, Precondition},
     machine::{Awaited, Env, Step, View, replication},
     model::{
-        AuthzPolicy, ClusterId, Kind, Object, ObjectRef, Renew, Resource, Secret, Tenant, names,
+        AuthzPolicy, ClusterId, Kind, Object, ObjectRef, Renew, Resource, ResourceSlice, Secret,
+        Tenant, names,
     },
     policy::Policy,
     verify::{self, Claimed, VerifiedTenant},
@@ -33,7 +34,7 @@ impl Provider {
         if let Some(secret) = Secret::from_object(changed).filter(|secret| is_nonce(secret)) {
             return self.record_nonce(view, changed, secret, env);
         }
-        if !is_judged(changed) {
+        if !is_judged(changed, view.peer()) {
             return Ok(Step::default());
         }
         if let Some(unreadable) = changed.as_unreadable() {
@@ -44,12 +45,9 @@ impl Provider {
         let stored: Vec<Tenant> = stored.collect();
         let claimed = Tenant::from_object(changed);
         let is_stored = claimed.is_some_and(|claimed| stored.contains(claimed));
-        // Liqo obeys the Tenant's condition. What it signs after a lift is judged now.
-        let changed = match claimed {
-            Some(tenant) => without_condition(tenant.clone()),
-            None => changed.clone(),
-        };
-        let tenants: Vec<Object> = stored.iter().cloned().map(without_condition).collect();
+        let changed = as_liqo_acts_on_it(changed.clone());
+        let tenants = stored.iter().cloned().map(Object::from);
+        let tenants: Vec<Object> = tenants.map(as_liqo_acts_on_it).collect();
         let mut view = tenants.iter().fold(view.clone(), |view, it| view.after(it));
         view = view.after(&changed);
         let mut observed = self.observe(&view)?;
@@ -262,6 +260,11 @@ impl Look<'_> {
             tenant_uid: tenant.map_or_else(String::new, |it| it.metadata.uid.clone()),
             address: self.address(None),
         };
+        if let Some(slice) = ResourceSlice::from_object(changed) {
+            let found = slice.metadata.label(names::REPLICATED_LABEL);
+            let field = "metadata.labels[liqo.io/replicated]";
+            verify::check_name(found.unwrap_or_default(), names::TRUE, slice, field)?;
+        }
         let slices = Slices::of(*self, Some(&terms)).into_status();
         let slice = slices.into_iter().find(|it| it.slice == changed.id());
         match slice.map(|slice| slice.phase) {
@@ -281,15 +284,23 @@ fn is_nonce(secret: &Secret) -> bool {
     metadata.name == names::NONCE_SECRET && metadata.label(names::NONCE_LABEL) == Some(names::TRUE)
 }
 
-/// Whether Liqo's provider acts on the object. What is being deleted gets nothing any more.
-fn is_judged(changed: &Object) -> bool {
-    let metadata = changed.metadata();
-    metadata.deletion_timestamp.is_none()
-        && match changed.key().0 {
-            Kind::Tenant => true,
-            Kind::ResourceSlice | Kind::Renew => replication::is_replica(metadata),
-            _ => false,
-        }
+/// Whether Liqo's provider acts on the object.
+fn is_judged(changed: &Object, peer: &ClusterId) -> bool {
+    let is_replica = replication::is_replica(changed.metadata());
+    match changed.key().0 {
+        Kind::Tenant => true,
+        Kind::ResourceSlice => is_replica || is_for(changed, peer),
+        Kind::Renew => is_replica,
+        _ => false,
+    }
+}
+
+/// Whether a slice asks this cluster for a certificate of the peer. After a change of the Tenant,
+/// Liqo gives it one, whatever its labels say of its origin.
+fn is_for(changed: &Object, peer: &ClusterId) -> bool {
+    let slice = ResourceSlice::from_object(changed);
+    let consumer = slice.and_then(|slice| slice.spec.consumer_cluster_id.as_deref());
+    consumer == Some(peer.as_str())
 }
 
 /// Whether one of these Tenants is that of the proof on record, with its key.
@@ -306,9 +317,15 @@ fn is_proven(record: &Record, stored: &[Tenant], policy: &Policy) -> bool {
     })
 }
 
-fn without_condition(mut tenant: Tenant) -> Object {
-    tenant.spec.tenant_condition = None;
-    tenant.into()
+/// The object as if nobody had drained or deleted it. Liqo obeys the condition of a Tenant, but
+/// signs after a lift. And it signs a slice that is being deleted, for a Tenant that is, as long as
+/// a finalizer keeps them.
+fn as_liqo_acts_on_it(mut object: Object) -> Object {
+    object.metadata_mut().deletion_timestamp = None;
+    if let Object::Tenant(tenant) = &mut object {
+        tenant.spec.tenant_condition = None;
+    }
+    object
 }
 
 /// Liqo looks for its objects in every namespace. A peer has one.

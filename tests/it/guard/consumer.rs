@@ -237,15 +237,32 @@ fn a_nonce_to_be_signed_is_a_nonce() {
     }
 }
 
+/// A finalizer keeps what is being deleted, and Liqo still acts on it.
 #[test]
-fn what_is_being_deleted_is_let_through() {
-    let exchange = made();
+fn what_is_being_deleted_is_judged_as_before() {
+    let exchange = made_by_liqo();
     let mut guard = guard_of(&exchange);
-    let mut identity = identity(&exchange, IDENTITY);
-    identity.spec.auth_params.signed_crt = Default::default();
-    assert!(guard.judge(&identity.clone().into()).is_err());
-    identity.metadata.deletion_timestamp = Some(Timestamp::EPOCH);
-    assert!(guard.write(identity).is_settled());
+    guard.reserve(&identity(&exchange, IDENTITY).into());
+    let mut deleted = identity(&exchange, IDENTITY);
+    deleted.metadata.deletion_timestamp = Some(Timestamp::EPOCH);
+    guard.objects.insert(deleted.clone().into());
+    assert_eq!(guard.confirm(&deleted.id()).effects.len(), 1);
+    assert!(guard.confirm(&deleted.id()).is_settled());
+    deleted.spec.auth_params.signed_crt = Default::default();
+    assert_eq!(guard.refused(deleted).0, "credentials-missing");
+
+    let mut kubeconfig = kubeconfig(&exchange, IDENTITY);
+    kubeconfig.metadata.deletion_timestamp = Some(Timestamp::EPOCH);
+    assert!(guard.write(kubeconfig.clone()).is_settled());
+    kubeconfig.data.clear();
+    assert_eq!(guard.refused(kubeconfig).0, "kubeconfig-of-no-identity");
+    let mut signed = signed_nonce(&exchange);
+    signed.metadata.deletion_timestamp = Some(Timestamp::EPOCH);
+    assert!(guard.write(signed.clone()).is_settled());
+    signed
+        .data
+        .insert(names::NONCE.into(), "".as_bytes().into());
+    assert_eq!(guard.refused(signed).1, "data.nonce");
 }
 
 #[test]

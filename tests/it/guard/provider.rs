@@ -1,3 +1,5 @@
+mod acted_on;
+
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -403,11 +405,14 @@ fn slices_and_renewals_carry_the_key_of_the_tenant() {
 #[test]
 fn what_liqo_does_not_act_on_is_let_through() {
     let exchange = made();
-    let (mut guard, mut tenant) = guard_of(&exchange);
+    let (mut guard, _) = guard_of(&exchange);
     // What this cluster asks of the peer is no replica.
-    let mut own = slice(&exchange);
-    own.metadata.labels.remove(names::REPLICATED_LABEL);
-    assert!(guard.write(own).is_settled());
+    for consumer in [None, Some("cl-provider".to_owned())] {
+        let mut own = slice(&exchange);
+        own.metadata.labels.remove(names::REPLICATED_LABEL);
+        own.spec.consumer_cluster_id = consumer;
+        assert!(guard.write(own).is_settled());
+    }
     let mut own = renew(&exchange);
     own.metadata.labels.remove(names::REPLICATED_LABEL);
     assert!(guard.write(own).is_settled());
@@ -416,10 +421,6 @@ fn what_liqo_does_not_act_on_is_let_through() {
         ..Secret::default()
     };
     assert!(guard.write(secret).is_settled());
-    tenant.spec.signature = Default::default();
-    assert!(guard.judge(&tenant.clone().into()).is_err());
-    tenant.metadata.deletion_timestamp = Some(Timestamp::EPOCH);
-    assert!(guard.write(tenant).is_settled());
 }
 
 #[test]

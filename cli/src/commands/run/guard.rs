@@ -110,7 +110,7 @@ impl Guard {
         let adopts = is_adopted(request, &old, &new);
         let makes_nonce = self.is_made_by_liqo(request, &old, &new);
         let mut object = Object::from_value(new);
-        if object.metadata().deletion_timestamp.is_some() || is_waived(request, &object) {
+        if is_waived(request, &object) {
             return Ok(None);
         }
         if !makes_nonce {
@@ -153,7 +153,8 @@ fn is_adopted(request: &Request, old: &Value, new: &Value) -> bool {
     request.kind.kind == Kind::Tenant.as_str() && is_added && is_all && is_of_a_person(request)
 }
 
-/// Whether a change leaves everything as it is that Liqo goes by.
+/// Whether a change leaves everything as it is that Liqo goes by. As long as a finalizer keeps an
+/// object that is being deleted, Liqo goes by what it says.
 fn says_the_same(old: &Value, new: &Value) -> bool {
     let fields = ["/spec", "/data", "/type", "/metadata/labels"];
     let is_same = |field: &&str| old.pointer(field) == new.pointer(field);

@@ -110,6 +110,12 @@ fn tenant() -> Value {
     })
 }
 
+/// The object, which a finalizer keeps.
+fn deleted(mut object: Value) -> Value {
+    object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    object
+}
+
 const ASKED: &str = "rome: Tenant liqo-tenant-rome/rome true";
 
 #[tokio::test]
@@ -171,12 +177,10 @@ async fn what_changes_nothing_for_liqo_is_not_judged() {
     let mut released = tenant();
     released["metadata"]["annotations"] = json!({"a": "b"});
     released["metadata"]["finalizers"] = json!(["a"]);
-    let mut deleted = tenant();
-    deleted["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-    deleted["spec"]["csr"] = json!("YQ==");
     for free in [
         request("UPDATE", &released, &tenant()),
-        request("UPDATE", &deleted, &tenant()),
+        request("UPDATE", &deleted(tenant()), &tenant()),
+        request("UPDATE", &deleted(released.clone()), &deleted(tenant())),
         request("DELETE", &Value::Null, &tenant()),
     ] {
         let (answer, asked) = answered(refused, GuardMode::Enforce, &free).await;
@@ -212,6 +216,22 @@ async fn what_changes_nothing_for_liqo_is_not_judged() {
     }
 }
 
+/// A finalizer keeps what is being deleted, and Liqo acts on what it says.
+#[tokio::test]
+async fn what_is_being_deleted_is_judged_if_it_says_something_else() {
+    for (field, value) in [
+        ("/spec", json!({"csr": "YQ=="})),
+        ("/metadata/labels", json!({})),
+    ] {
+        let mut changed = deleted(tenant());
+        *changed.pointer_mut(field).unwrap() = value;
+        let update = request("UPDATE", &changed, &deleted(tenant()));
+        let (answer, asked) = answered(refused, GuardMode::Enforce, &update).await;
+        assert_eq!(answer["allowed"], false, "{field}");
+        assert_eq!(asked, [ASKED]);
+    }
+}
+
 #[tokio::test]
 async fn a_person_waives_the_handshake() {
     let mut waived = tenant();
@@ -219,9 +239,14 @@ async fn a_person_waives_the_handshake() {
     let mut create = request("CREATE", &waived, &Value::Null);
     let (answer, _) = answered(refused, GuardMode::Enforce, &create).await;
     assert_eq!(answer["allowed"], true);
-    create["userInfo"]["groups"] = json!(["system:serviceaccounts"]);
-    let (answer, _) = answered(refused, GuardMode::Enforce, &create).await;
-    assert_eq!(answer["allowed"], false);
+    // For everybody else, the settings decide.
+    for group in ["system:serviceaccounts", "system:nodes", "liqo.io"] {
+        create["userInfo"]["groups"] = json!([group]);
+        let (answer, _) = answered(refused, GuardMode::Enforce, &create).await;
+        assert_eq!(answer["allowed"], false, "{group}");
+        let (answer, asked) = answered(passed, GuardMode::Enforce, &create).await;
+        assert_eq!((&answer["allowed"], asked.len()), (&json!(true), 1));
+    }
 }
 
 #[tokio::test]
