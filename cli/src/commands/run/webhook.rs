@@ -1,6 +1,7 @@
 //! The admission webhook: the library's verdicts about Tenants and resource slices, with
 //! the paths and the messages of Liqo's own webhook.
 
+mod bound;
 mod lift;
 pub(super) mod room;
 mod slices;

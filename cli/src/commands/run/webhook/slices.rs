@@ -13,7 +13,9 @@ use liqo_auth::{
     model::{ResourceSlice, names},
 };
 
-use super::{Change, Request, Surroundings, answer, changed, room, unreadable, verdict};
+use super::{
+    Change, Request, Surroundings, answer, bound::names_as_peer, changed, room, unreadable, verdict,
+};
 
 pub(super) async fn validate_slice(
     State(surroundings): State<Arc<dyn Surroundings>>,
@@ -21,8 +23,8 @@ pub(super) async fn validate_slice(
 ) -> Response {
     answer(&body, async |request: &Request| {
         let allowed = AdmissionResponse::from(request);
-        let is_of_a_peer = room::peer(&request.user_info).is_some();
-        if is_of_a_peer && !is_about_a_replica(request) {
+        let is_replica = is_about_a_replica(request);
+        if !is_replica && is_of_a_peer(surroundings.as_ref(), request).await? {
             return Ok(allowed.deny(OF_A_PEER));
         }
         let groups = request.user_info.groups.iter().flatten();
@@ -54,12 +56,29 @@ pub(super) async fn validate_slice(
                 resource_slice::create(&new, &others)
             }
         };
-        if judged.is_ok() && !is_of_a_peer && !request.dry_run {
+        if judged.is_ok() && !is_replica && !request.dry_run {
             vouch(surroundings.as_ref(), new, old).await?;
         }
         Ok(verdict(request, judged))
     })
     .await
+}
+
+/// Whether a user of a peer makes the change, by Liqo's group or by a binding in its tenant
+/// namespace.
+async fn is_of_a_peer(surroundings: &dyn Surroundings, request: &Request) -> anyhow::Result<bool> {
+    let user = &request.user_info;
+    if room::peer(user).is_some() {
+        return Ok(true);
+    }
+    let objects = [&request.object, &request.old_object];
+    let mut objects = objects.into_iter().flatten();
+    let namespace = objects.find_map(|object| object.metadata.namespace.as_deref());
+    let Some(namespace) = namespace else {
+        return Ok(false);
+    };
+    let bindings = surroundings.bindings(namespace).await?;
+    Ok(names_as_peer(&bindings, user))
 }
 
 /// Whether the change makes, changes or deletes a replica, and nothing else of it. A request to

@@ -9,8 +9,8 @@ use kube::{
     api::{DynamicObject, ListParams},
 };
 use liqo_auth::model::{
-    ClusterId, Kind, Namespace, NamespaceName, Object, Resource, ResourceSlice, Secret, Tenant,
-    names,
+    ClusterId, Kind, Namespace, NamespaceName, Object, Resource, ResourceSlice, RoleBinding,
+    Secret, Tenant, names,
 };
 use liqo_auth_kube::{Handle, resource};
 
@@ -22,6 +22,9 @@ pub(crate) trait Surroundings: Send + Sync + 'static {
     fn tenants_beside<'s>(&'s self, tenant: &'s Tenant) -> Found<'s, Vec<Tenant>>;
 
     fn slices_named<'s>(&'s self, name: &'s str) -> Found<'s, Vec<ResourceSlice>>;
+
+    /// The RoleBindings in a namespace.
+    fn bindings<'s>(&'s self, namespace: &'s str) -> Found<'s, Vec<RoleBinding>>;
 
     /// The record of a peer, with the tokens that lift its condition: none unless the API server
     /// alone gets the answers.
@@ -82,6 +85,14 @@ impl Surroundings for OnCluster {
 
     fn slices_named<'s>(&'s self, name: &'s str) -> Found<'s, Vec<ResourceSlice>> {
         async move { self.list(None, &named(name)?).await }.boxed()
+    }
+
+    fn bindings<'s>(&'s self, namespace: &'s str) -> Found<'s, Vec<RoleBinding>> {
+        async move {
+            let namespace = namespace_name(namespace)?;
+            self.list(Some(&namespace), &ListParams::default()).await
+        }
+        .boxed()
     }
 
     fn record<'s>(&'s self, peer: &'s ClusterId) -> Found<'s, Option<Secret>> {
@@ -205,6 +216,7 @@ mod tests {
         for name in ["", "..", "a/../../secrets", "a%2fb", "a?b", "a,b=c", "A"] {
             assert!(cluster.namespace(name).await.is_err(), "{name}");
             assert!(cluster.slices_named(name).await.is_err(), "{name}");
+            assert!(cluster.bindings(name).await.is_err(), "{name}");
             let mut tenant = Tenant::default();
             "rome".clone_into(&mut tenant.metadata.name);
             name.clone_into(&mut tenant.metadata.namespace);
@@ -229,6 +241,10 @@ mod tests {
             }
             "/resourceslices?&fieldSelector=metadata.name%3Dpool" => {
                 list(json!([{"metadata": {"name": "pool", "namespace": "liqo-tenant-rome"}}]))
+            }
+            "/apis/rbac.authorization.k8s.io/v1/namespaces/liqo-tenant-rome/rolebindings?" => {
+                let role = json!({"apiGroup": "", "kind": "ClusterRole", "name": "view"});
+                list(json!([{"metadata": {"name": "binding"}, "roleRef": role}]))
             }
             "/api/v1/namespaces/liqo-tenant-rome" => {
                 json!({"metadata": {"name": "liqo-tenant-rome"}})
@@ -263,6 +279,11 @@ mod tests {
         let slices = cluster.slices_named("pool").await.unwrap();
         assert_eq!(slices.len(), 1);
         assert_eq!(slices[0].metadata.name, "pool");
+        let bindings = cluster.bindings("liqo-tenant-rome").await.unwrap();
+        assert_eq!(
+            (bindings.len(), bindings[0].role_ref.name.as_str()),
+            (1, "view")
+        );
         let record = cluster.record(&"rome".parse().unwrap()).await.unwrap();
         assert_eq!(record.unwrap().get("record"), Some(&b"{}"[..]));
     }

@@ -6,7 +6,9 @@ mod running;
 mod slices;
 
 use futures::FutureExt;
-use liqo_auth::model::{ClusterId, Namespace, Object, Resource, ResourceSlice, Secret, Tenant};
+use liqo_auth::model::{
+    ClusterId, Namespace, Object, Resource, ResourceSlice, RoleBinding, Secret, Tenant,
+};
 use serde_json::{Value, json};
 
 use self::running::{Running, certificate};
@@ -29,6 +31,10 @@ impl Surroundings for Fake {
         ready(self.tenants.clone())
     }
 
+    fn bindings<'s>(&'s self, _: &'s str) -> Found<'s, Vec<RoleBinding>> {
+        ready(Vec::new())
+    }
+
     fn slices_named<'s>(&'s self, _: &'s str) -> Found<'s, Vec<ResourceSlice>> {
         ready(self.slices.clone())
     }
@@ -47,6 +53,10 @@ impl Surroundings for Away {
     }
 
     fn slices_named<'s>(&'s self, _: &'s str) -> Found<'s, Vec<ResourceSlice>> {
+        no_answer()
+    }
+
+    fn bindings<'s>(&'s self, _: &'s str) -> Found<'s, Vec<RoleBinding>> {
         no_answer()
     }
 

@@ -14,7 +14,7 @@ use axum::{
     extract::Request,
 };
 use futures::{FutureExt, future::join_all};
-use liqo_auth::model::{Namespace, ResourceSlice, Tenant};
+use liqo_auth::model::{Namespace, ResourceSlice, RoleBinding, Tenant};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
 };
@@ -90,6 +90,10 @@ impl Surroundings for Holding {
             self.0.fetch_add(1, Ordering::Relaxed);
             return std::future::pending().boxed();
         }
+        ready(Vec::new())
+    }
+
+    fn bindings<'s>(&'s self, _: &'s str) -> Found<'s, Vec<RoleBinding>> {
         ready(Vec::new())
     }
 }

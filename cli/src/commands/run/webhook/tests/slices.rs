@@ -10,6 +10,8 @@ const VALIDATE: &str = "/validate/resourceslices";
 #[derive(Default)]
 struct Noting {
     vouched: Arc<Mutex<Vec<String>>>,
+    bindings: Vec<RoleBinding>,
+    has_no_record: bool,
 }
 
 impl Surroundings for Noting {
@@ -30,6 +32,11 @@ impl Surroundings for Noting {
         ready(taken.into_iter().collect())
     }
 
+    fn bindings<'s>(&'s self, namespace: &'s str) -> Found<'s, Vec<RoleBinding>> {
+        let is_here = namespace == "liqo-tenant-rome";
+        ready(self.bindings.iter().filter(|_| is_here).cloned().collect())
+    }
+
     fn vouch<'s>(
         &'s self,
         provider: &'s ClusterId,
@@ -37,6 +44,9 @@ impl Surroundings for Noting {
         slice: &'s Object,
     ) -> Found<'s, ()> {
         let of = |object: &Object| object.to_value()["spec"]["resources"]["cpu"].clone();
+        if self.has_no_record {
+            return no_answer();
+        }
         let noted = format!("{provider} {:?} {}", before.map(of), of(slice));
         self.vouched.lock().unwrap().push(noted);
         ready(())
@@ -96,6 +106,57 @@ async fn a_peer_writes_no_slice_of_this_cluster() {
     assert!(message.as_str().unwrap().contains(expected), "{message}");
 }
 
+/// As on Liqo's page on declarative peering: the user is in no group of Liqo's.
+#[tokio::test]
+async fn a_peer_whose_user_a_binding_names_writes_no_slice_of_this_cluster() {
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "b", "namespace": "liqo-tenant-rome"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+            "name": "liqo-remote-controlplane"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User",
+            "name": "rome-user"}],
+    });
+    let noting = Noting {
+        bindings: vec![object(&binding)],
+        ..Noting::default()
+    };
+    let vouched = Arc::clone(&noting.vouched);
+    let running = Running::start("webhook-bound", noting).await;
+    let replica = slice(&json!({}));
+    let nothing = Value::Null;
+    for (operation, new, old, allowed) in [
+        ("CREATE", &original(), &nothing, false),
+        ("UPDATE", &asking(100), &original(), false),
+        ("UPDATE", &original(), &replica, false),
+        ("DELETE", &nothing, &original(), false),
+        ("CREATE", &replica, &nothing, true),
+        ("UPDATE", &replica, &replica, true),
+        ("DELETE", &nothing, &replica, true),
+    ] {
+        let mut review = request(operation, new, old);
+        let groups = json!(["system:authenticated"]);
+        review["userInfo"] = json!({"username": "rome-user", "groups": groups});
+        let answer = running.review(VALIDATE, review.clone()).await;
+        assert_eq!(answer["allowed"], allowed, "{operation} {new} {old}");
+        assert!(vouched.lock().unwrap().is_empty());
+        review["userInfo"]["username"] = json!("jane");
+        let answer = running.review(VALIDATE, review).await;
+        assert_eq!(answer["allowed"], true, "{operation} {new} {old}");
+        vouched.lock().unwrap().clear();
+    }
+}
+
+/// Who has written a slice is not known then.
+#[tokio::test]
+async fn without_the_bindings_no_slice_of_this_cluster_is_stored() {
+    let running = Running::start("webhook-unbound", Away).await;
+    let create = by_a_person(request("UPDATE", &original(), &original()));
+    let (status, _) = running.post(VALIDATE, reviewed(&create)).await;
+    assert_eq!(status, 500);
+}
+
 /// A request to delete a collection names no object, and is reviewed for each one.
 #[tokio::test]
 async fn a_peer_deletes_no_collection_of_this_clusters_slices() {
@@ -151,6 +212,8 @@ async fn who_is_no_user_of_a_peer_vouches_for_what_a_slice_asks() {
     of_nobody["metadata"]["labels"]["liqo.io/remoteID"] = json!("no ID");
     let mut taken = asking(2);
     taken["metadata"]["name"] = json!("taken");
+    let mut replica = asking(2);
+    replica["metadata"]["labels"]["liqo.io/replicated"] = json!("true");
     for (what, review, allowed) in [
         ("a peer", request("CREATE", &asking(2), &nothing), false),
         (
@@ -164,6 +227,11 @@ async fn who_is_no_user_of_a_peer_vouches_for_what_a_slice_asks() {
             true,
         ),
         ("a trial", dry, true),
+        (
+            "a replica",
+            by_a_person(request("CREATE", &replica, &nothing)),
+            true,
+        ),
         (
             "no provider",
             by_a_person(request("CREATE", &of_nobody, &nothing)),
@@ -189,7 +257,11 @@ async fn who_is_no_user_of_a_peer_vouches_for_what_a_slice_asks() {
 /// A slice that the record cannot name is not stored: nobody would sign it.
 #[tokio::test]
 async fn a_slice_is_stored_after_it_is_on_record() {
-    let running = Running::start("webhook-unrecorded", Away).await;
+    let noting = Noting {
+        has_no_record: true,
+        ..Noting::default()
+    };
+    let running = Running::start("webhook-unrecorded", noting).await;
     let update = by_a_person(request("UPDATE", &asking(8), &asking(2)));
     let (status, _) = running.post(VALIDATE, reviewed(&update)).await;
     assert_eq!(status, 500);
