@@ -7,9 +7,12 @@
 //! anything into its messages. An [`Evidence`] informs people, and selects a way that
 //! the peer supports: how to renew a certificate, or in which form to write a key.
 //!
-//! An object stays as it is when its writer is upgraded. If no single version of
-//! Liqo can have written all objects, the latest version counts, and the
-//! [`Evidence`] says that the observations differ.
+//! This library writes what versions of Liqo write that differ from each other: a raw
+//! key as before 1.0.2, and a Renew without a request as since 1.2. So a peer that
+//! shows both runs this library, or a Liqo that was upgraded in between: an object stays
+//! as it is when its writer is upgraded. For such a Liqo, the latest version counts.
+//! The objects of the token protocol and those of the nonce protocol do not stay side by
+//! side, whatever the peer runs. The [`Evidence`] then says that the observations differ.
 //!
 //! Two facts show nothing. The first is the namespace of a Tenant: `liqoctl` prints a
 //! Tenant without a namespace, and whether a stored Tenant has a namespace depends on
@@ -87,8 +90,11 @@ pub struct Evidence {
     pub observations: Vec<Observation>,
     /// The software that the peer may run, according to all observations.
     pub peer: PeerSoftware,
-    /// Whether no single version of Liqo can have written all observed content. If
-    /// so, the peer was upgraded in between, or does not run Liqo, or somebody wrote
+    /// Whether no single version of Liqo writes all observed content. If it runs Liqo,
+    /// the peer was upgraded in between. This library may have written all of it.
+    pub upgraded: bool,
+    /// Whether some content belongs to the token protocol, and other content to the
+    /// nonce protocol. If so, the peer went from one to the other, or somebody wrote
     /// false data.
     pub contradictory: bool,
 }
@@ -271,13 +277,17 @@ signs! {
 impl Evidence {
     fn of(observations: Vec<Observation>) -> Self {
         let mut peer = PeerSoftware::of(V0_2, None);
-        let mut contradictory = false;
+        let (mut upgraded, mut contradictory) = (false, false);
         for Observation { shows, .. } in &observations {
             peer.this_library &= shows.this_library;
             peer.liqo = match (peer.liqo, shows.liqo) {
                 (Some(one), Some(other)) => Some(one.and(other).unwrap_or_else(|| {
-                    contradictory = true;
-                    if one.from > other.from { one } else { other }
+                    let mut both = [one, other];
+                    both.sort_by_key(|versions| versions.from);
+                    let [earlier, later] = both;
+                    upgraded = true;
+                    contradictory |= earlier.from < V0_11 && later.from >= V0_11;
+                    later
                 })),
                 _ => None,
             };
@@ -285,6 +295,7 @@ impl Evidence {
         Self {
             observations,
             peer,
+            upgraded,
             contradictory,
         }
     }
@@ -387,11 +398,20 @@ const fn liqo(from: LiqoVersion, before: Option<LiqoVersion>) -> PeerSoftware {
 
 impl fmt::Display for Evidence {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.peer, formatter)?;
-        if self.contradictory {
-            formatter.write_str("; the observations contradict each other")?;
+        match self.peer.liqo {
+            Some(liqo) if self.upgraded && !self.contradictory => {
+                write!(
+                    formatter,
+                    "this library, or a Liqo that was upgraded to {liqo}"
+                )
+            }
+            _ if self.contradictory => write!(
+                formatter,
+                "{}; the observations contradict each other",
+                self.peer
+            ),
+            _ => fmt::Display::fmt(&self.peer, formatter),
         }
-        Ok(())
     }
 }
 

@@ -128,22 +128,65 @@ fn contradictory_evidence_is_reported() {
     exchange.at_provider.insert(token().into());
     let evidence = of_consumer(&exchange);
     assert!(evidence.contradictory);
+    assert!(evidence.upgraded);
     assert_eq!(
         evidence.to_string(),
         "Liqo 1.2.0 or later, or this library; the observations contradict each other"
     );
     assert_eq!(evidence.can(Ability::RenewByChannel), Some(true));
 
-    // A Tenant of an old version, and a renewal of 1.2.
+    // So does an older Tenant: its raw key is of the first version with a nonce.
     let mut exchange = Setup::new().exchange();
     exchange.settle();
-    assert!(!of_consumer(&exchange).contradictory);
+    exchange.at_provider.insert(token().into());
+    assert!(of_consumer(&exchange).contradictory);
+    // Two forms of the token protocol are of one peer that was upgraded.
+    let foreign = |name: &str, form: &str| -> Object {
+        Object::from_value(serde_json::json!({
+            "apiVersion": "discovery.liqo.io/v1alpha1",
+            "kind": "ForeignCluster",
+            "metadata": { "name": name, "annotations": { "liqo-auth/token-protocol": form } },
+            "spec": { "clusterIdentity": { "clusterID": "cl-provider", "clusterName": "a" } },
+        }))
+    };
+    let forms = [
+        foreign("a", "service-accounts"),
+        foreign("b", "certificates"),
+    ];
+    let objects = store::holding(forms);
+    let evidence = peer_version::of_provider(&objects.view(&id("cl-provider"))).unwrap();
+    assert_eq!(evidence.observations.len(), 2);
+    assert!(evidence.upgraded && !evidence.contradictory);
+}
+
+/// A raw key as before Liqo 1.0.2, and a Renew as since 1.2: this library writes both.
+#[test]
+fn the_objects_of_a_fresh_peer_with_this_library_contradict_nothing() {
+    let mut exchange = Setup::new().exchange();
+    exchange.settle();
+    assert!(!of_consumer(&exchange).upgraded);
     exchange.at_provider.insert(renew(true, b"").into());
     let evidence = of_consumer(&exchange);
-    assert!(evidence.contradictory);
     assert_eq!(evidence.observations.len(), 2);
+    assert!(!evidence.contradictory);
+    assert!(evidence.peer.this_library);
+    assert_eq!(
+        evidence.to_string(),
+        "this library, or a Liqo that was upgraded to 1.2.0 or later"
+    );
+    // A Liqo that was upgraded keeps the objects as they are. So its present version counts.
+    assert!(evidence.upgraded);
     assert_eq!(evidence.can(Ability::RenewByChannel), Some(true));
     assert_eq!(evidence.can(Ability::RenewByRequest), None);
+    assert_eq!(evidence.can(Ability::ReadPemKeys), Some(true));
+
+    // What this library alone writes leaves no version of Liqo.
+    let mut asked = renew(false, b"");
+    asked.status.auth_params = Some(AuthParams::default());
+    exchange.at_consumer.insert(asked.into());
+    let evidence = of_provider(&exchange);
+    assert_eq!(evidence.to_string(), "this library");
+    assert!(!evidence.contradictory && !evidence.upgraded);
 }
 
 #[test]

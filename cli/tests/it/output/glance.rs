@@ -78,7 +78,13 @@ fn a_home_at_a_glance() {
     let version = &peering["peerVersion"];
     assert_eq!(version["peer"]["liqo"]["from"], "1.2.0");
     assert_eq!(version["peer"]["thisLibrary"], true);
-    assert_eq!(version["contradictory"], true);
+    // What a fresh peer with the same tool has written contradicts nothing.
+    assert_eq!(version["contradictory"], false);
+    assert_eq!(version["upgraded"], true);
+    let status = folder.ok(&format!("status --home cl-provider -o wide {NOW}"));
+    let versions =
+        "cl-consumer   consumer   this library, or a Liqo that was upgraded to 1.2.0 or later\n";
+    assert!(status.contains(versions), "{status}");
     assert_eq!(peering["certificate"]["until"], "2027-11-20T13:00:00Z");
     assert_eq!(peering["certificate"]["due"], "2027-07-21T21:00:00Z");
     assert_eq!(peering["slices"][0]["name"], "mypool");
