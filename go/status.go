@@ -7,6 +7,8 @@ type Status struct {
 	// Side is provider or consumer.
 	Side string                `json:"side"`
 	Peer liqov1beta1.ClusterID `json:"peer"`
+	// Tenant of the peer. It is nil at a consumer, and at a provider without one.
+	Tenant *ObjectReference `json:"tenant"`
 	// Condition is the one in force for the peer. It is empty at a consumer, and at a
 	// provider without a Tenant.
 	Condition string `json:"condition"`
@@ -19,6 +21,13 @@ type Status struct {
 	ControlPlane HolderStatus   `json:"controlPlane"`
 	Slices       []HolderStatus `json:"slices"`
 	Notices      []Notice       `json:"notices"`
+	// Due reports whether this side has something to do: Reconcile returns effects.
+	Due bool `json:"due"`
+	// Awaits is what the peering waits for. A look asks no backend, so each answer for which a
+	// step asks is awaited until it is stored.
+	Awaits []Awaited `json:"awaits"`
+	// Refused objects, with the reasons.
+	Refused []Refused `json:"refused"`
 }
 
 // HolderStatus is the state of the identity of a control plane, or of a slice.
@@ -37,6 +46,9 @@ type HolderStatus struct {
 	// the certificate is being renewed.
 	RenewalDueAt string `json:"renewalDueAt"`
 	Refused      *Error `json:"refused"`
+	// Cordoned reports whether the slice is cordoned, by itself or with its peer: at a provider
+	// by what is on record, at a consumer by the slice's annotations.
+	Cordoned bool `json:"cordoned"`
 }
 
 // Awaited is something that a peering waits for.

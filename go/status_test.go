@@ -46,7 +46,20 @@ func TestAStatusSaysWhatAPersonAsks(t *testing.T) {
 	if remedy == nil || remedy.Code != "liftCondition" || remedy.Condition != "Cordoned" {
 		t.Errorf("%+v", remedy)
 	}
-	if slice := status.Slices[0]; slice.Slice != "mypool" || slice.Stage != "authenticated" || slice.RenewalDueAt == "" {
+	if slice := status.Slices[0]; slice.Slice != "mypool" || slice.Stage != "authenticated" || slice.RenewalDueAt == "" || !slice.Cordoned {
 		t.Errorf("%+v", slice)
+	}
+	if tenant := status.Tenant; tenant == nil || tenant.Name != "cl-consumer" {
+		t.Errorf("%+v", tenant)
+	}
+	status = Status{}
+	if err := json.Unmarshal(readFile(t, "../tests/vectors/json/status/a-consumer.json"), &status); err != nil {
+		t.Fatal(err)
+	}
+	if len(status.Awaits) != 1 || status.Awaits[0].Type != "nonce" || status.Awaits[0].From != "peer" {
+		t.Errorf("%+v", status.Awaits)
+	}
+	if status.Due || status.Tenant != nil || len(status.Refused) != 0 {
+		t.Errorf("%+v", status)
 	}
 }

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     crypto::Nonce,
     error::Error,
-    machine::{Awaited, Notice, expired_at},
+    machine::{Awaited, Notice, Step, expired_at},
     model::{Resource, Timestamp},
 };
 
@@ -22,6 +22,37 @@ impl Look<'_> {
     pub(super) fn status(&self) -> Result<Status, Error> {
         let phase = self.phase()?;
         let slices = self.slices(phase.accepted());
+        Ok(self.status_of(phase, slices))
+    }
+
+    /// The status, and the step that follows from the objects alone: it asks no backend, and is
+    /// for nobody to carry out.
+    pub(super) fn status_and_step(&self) -> Result<(Status, Step), Error> {
+        let phase = self.phase()?;
+        let slices = self.slices(phase.accepted());
+        let mut plan = self.plan().asking_nobody();
+        if let Err(error) = self.plan_step(&phase, &slices, &mut plan) {
+            plan.refuse(error);
+        }
+        Ok((self.status_of(phase, slices), plan.finish()))
+    }
+
+    /// Plans the step from this phase, and from the phases of the slices.
+    pub(super) fn plan_step(
+        &self,
+        phase: &Phase,
+        slices: &[Slice<'_>],
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        if !matches!(phase, Phase::Ending) {
+            self.keep_label_of_identity(plan);
+        }
+        self.advance(phase, plan)?;
+        self.advance_slices(slices, phase.accepted(), plan);
+        Ok(())
+    }
+
+    fn status_of(&self, phase: Phase, slices: Vec<Slice<'_>>) -> Status {
         let accepted = phase.accepted().into_iter();
         let mut notices: Vec<Notice> = accepted.flat_map(|it| it.notices()).collect();
         if let Phase::Authenticated(stored) = &phase {
@@ -35,12 +66,12 @@ impl Look<'_> {
         }
         notices.extend(slices.iter().filter_map(Slice::renewal_notice));
         let slices = slices.into_iter().map(|slice| slice.status).collect();
-        Ok(Status {
+        Status {
             nonce_until: self.nonce_until(&phase),
             phase,
             slices,
             notices,
-        })
+        }
     }
 
     fn nonce_until(&self, phase: &Phase) -> Option<Timestamp> {
@@ -127,7 +158,7 @@ impl Look<'_> {
     }
 
     /// Makes the next step for the phase of the control plane.
-    pub(super) fn advance(&self, phase: &Phase, plan: &mut Plan<'_>) -> Result<(), Error> {
+    fn advance(&self, phase: &Phase, plan: &mut Plan<'_>) -> Result<(), Error> {
         let context = || HolderContext::of_control_plane(*self);
         match phase {
             Phase::NeedsKey => plan.await_for(Awaited::OwnKey),

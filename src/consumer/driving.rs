@@ -80,28 +80,28 @@ impl Machine for Consumer {
     }
 
     fn look(&self, view: &View<'_>, now: Timestamp) -> Result<machine::Status, Error> {
-        let status = self.look(view, now)?;
+        let (status, step) = self.with_look(view, now, |look| look.status_and_step())?;
         Ok(machine::Status {
             side: Side::Consumer,
             peer: view.peer().clone(),
+            tenant: None,
             condition: None,
             is_condition_held: false,
             nonce_until: status.nonce_until,
             control_plane: of_control_plane(&status.phase),
             slices: status.slices.into_iter().map(of_slice).collect(),
-            notices: status.notices,
+            notices: step.notices_after(status.notices),
+            is_due: !step.is_settled(),
+            awaits: step.wait.awaiting,
+            refused: step.refused,
         })
     }
 
     fn reconcile(&self, view: &View<'_>, env: Env) -> Result<Step, Error> {
         self.plan_with(view, env.now, |look, plan| {
             let phase = look.phase()?;
-            if !matches!(phase, Phase::Ending) {
-                look.keep_label_of_identity(plan);
-            }
-            look.advance(&phase, plan)?;
-            look.advance_slices(phase.accepted(), plan);
-            Ok(())
+            let slices = look.slices(phase.accepted());
+            look.plan_step(&phase, &slices, plan)
         })
     }
 
@@ -137,7 +137,10 @@ fn of_control_plane(phase: &Phase) -> HolderStatus {
 }
 
 fn of_slice(slice: SliceStatus) -> HolderStatus {
-    let status = slice.phase.of_holder(Holder::Slice(slice.slice.name));
+    let status = HolderStatus {
+        cordoned: Some(slice.cordoned),
+        ..slice.phase.of_holder(Holder::Slice(slice.slice.name))
+    };
     match &slice.phase {
         SlicePhase::Held(stored) => with_identity(status, stored),
         _ => status,

@@ -1,4 +1,4 @@
-//! The answers of keys and key stores, which arrive at once or later.
+//! The answers of backends, which arrive at once or later, and of which a look needs none.
 
 use super::{
     Awaited,
@@ -8,6 +8,26 @@ use crate::{
     crypto::{Answer, BoxError, NotAtOnce, RequestId},
     error::{Backend, Error},
 };
+
+impl<R: Records> Plan<R> {
+    /// The same plan for a look: it asks no backend, so it awaits each answer for which a step
+    /// asks.
+    pub(crate) fn asking_nobody(mut self) -> Self {
+        self.asks_nobody = true;
+        self
+    }
+
+    /// The backend's answer to this question. A plan for a look does not ask.
+    pub(crate) fn ask<T>(
+        &self,
+        question: impl FnOnce() -> Result<Answer<T>, BoxError>,
+    ) -> Result<Answer<T>, BoxError> {
+        match self.asks_nobody {
+            true => Ok(Answer::Pending),
+            false => question(),
+        }
+    }
+}
 
 /// The answer of a key or of a key store. The result is `None` while the answer is
 /// awaited.
@@ -20,14 +40,14 @@ pub(crate) fn ready<T>(answer: Result<Answer<T>, BoxError>) -> Result<Option<T>,
     }
 }
 
-/// The object that a key signed. If the key answers later, the result is `None`,
-/// and the plan waits for the signature.
+/// The object that a key signs. If the key answers later, or the plan does not ask it, the
+/// result is `None`, and the plan waits for the signature.
 pub(crate) fn signed<T, R: Records>(
-    answer: Result<Answer<T>, BoxError>,
+    sign: impl FnOnce() -> Result<Answer<T>, BoxError>,
     plan: &mut Plan<R>,
     id: impl FnOnce() -> RequestId,
 ) -> Result<Option<T>, Error> {
-    let signed = ready(answer)?;
+    let signed = ready(plan.ask(sign))?;
     if signed.is_none() {
         plan.await_for(Awaited::Signature(id()));
     }

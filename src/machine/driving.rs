@@ -126,6 +126,9 @@ pub trait Machine: Send + Sync {
     /// The state of the peering, in the form that both sides share. The `look`
     /// method of each side returns its own phases.
     ///
+    /// A look changes nothing, and asks no backend but the key store and the look-up of names.
+    /// [`Status::awaits`] names each answer for which a step asks.
+    ///
     /// # Errors
     /// A fault of this side: [`LocalFault`](crate::error::LocalFault) or
     /// [`ApiMisuse`](crate::error::ApiMisuse). The peer's faults are in [`Status`].

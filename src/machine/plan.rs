@@ -45,6 +45,8 @@ pub(crate) struct Plan<R> {
     events: Vec<(Event, EventCondition)>,
     /// The step so far, without effects and events.
     step: Step,
+    /// Whether the plan is for a look, which asks no backend.
+    pub(super) asks_nobody: bool,
 }
 
 /// The state of a plan before a rule.
@@ -133,6 +135,7 @@ impl<R: Records> Plan<R> {
             order: 0,
             events: Vec::new(),
             step: Step::default(),
+            asks_nobody: false,
         }
     }
 

@@ -2,10 +2,13 @@
 
 use serde::Serialize;
 
-use super::{Holder, Notice, json::notices_with_remedies};
+use super::{
+    Awaited, Holder, Notice, Refused,
+    json::{awaited_with_remedies, notices_with_remedies},
+};
 use crate::{
     error::Error,
-    model::{ClusterId, TenantCondition, Timestamp},
+    model::{ClusterId, ObjectRef, TenantCondition, Timestamp},
 };
 
 /// The state of one peering, as [`Machine::look`](super::Machine::look) returns
@@ -18,6 +21,9 @@ pub struct Status {
     pub side: Side,
     /// The other cluster.
     pub peer: ClusterId,
+    /// The peer's Tenant. `None` at a consumer, and at a provider without a Tenant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<ObjectRef>,
     /// The condition in force for the peer (rule 6). `None` at a consumer, and at a provider
     /// without a Tenant.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,6 +44,16 @@ pub struct Status {
     /// Facts that a person may want to know.
     #[serde(serialize_with = "notices_with_remedies")]
     pub notices: Vec<Notice>,
+    /// Whether this side has something to do, so that
+    /// [`reconcile`](super::Machine::reconcile) returns effects.
+    #[serde(rename = "due")]
+    pub is_due: bool,
+    /// What the peering waits for: each with the party that acts, and the remedy. A look asks no
+    /// backend, so each answer for which a step asks is awaited until it is stored.
+    #[serde(serialize_with = "awaited_with_remedies")]
+    pub awaits: Vec<Awaited>,
+    /// The refused objects, with the reasons.
+    pub refused: Vec<Refused>,
 }
 
 /// The role of a side in a peering.
@@ -74,6 +90,11 @@ pub struct HolderStatus {
     /// the slice has no error here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<Error>,
+    /// Whether the slice is cordoned, by itself or with its peer. At a provider, its record and
+    /// the condition in force say so, which the peer cannot write; at a consumer, the slice's
+    /// annotations. `None` for the control plane: [`Status::condition`] is that of the peer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cordoned: Option<bool>,
 }
 
 /// The meaning of a phase. Both sides use the same stages.
@@ -131,6 +152,7 @@ macro_rules! phases {
                         Self::Refused(error) => Some(error.clone()),
                         _ => None,
                     },
+                    cordoned: None,
                 }
             }
         }

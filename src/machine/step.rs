@@ -146,6 +146,16 @@ impl Step {
         self.effects.is_empty()
     }
 
+    /// These notices, and those of the step that are not among them.
+    pub(crate) fn notices_after(&self, mut notices: Vec<Notice>) -> Vec<Notice> {
+        for notice in &self.notices {
+            if !notices.contains(notice) {
+                notices.push(notice.clone());
+            }
+        }
+        notices
+    }
+
     /// The step without what it does to other objects than this record, and to the peer.
     pub(crate) fn of_record(mut self, record: &ObjectRef) -> Self {
         self.effects.retain(|effect| effect.id() == *record);

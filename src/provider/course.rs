@@ -1,11 +1,11 @@
 //! The course of a handshake: the present phase, and the step to the next one.
 
 use super::{
-    ApprovalRequest, Phase, Status,
+    ApprovalRequest, Phase,
     administration::clean_up,
     credentials::{
-        CertificateSecret, CredentialRequest, CredentialState, HolderContext, Issued,
-        RenewalChannel, RequestBasis, answer_renews, await_revocations, delete_unanswered,
+        CertificateSecret, CredentialRequest, CredentialState, HolderContext, Issued, RequestBasis,
+        answer_renews, await_revocations, delete_unanswered,
     },
     handshake::{
         Proven, end_proof, hand_out, keep_on_offer, phase_without_tenant, record_proof, takes_over,
@@ -26,20 +26,6 @@ use crate::{
 };
 
 impl<'a> Look<'a> {
-    /// The status of the peering.
-    pub(super) fn status(&self) -> Result<Status, Error> {
-        let phase = self.phase_or_refused()?;
-        let terms = self.slice_terms(&phase)?;
-        Ok(Status {
-            slices: Slices::of(*self, terms.as_ref()).into_status(),
-            phase,
-            condition: self.observed.condition_of_tenant(),
-            is_condition_held: self.observed.is_condition_held(),
-            renewal_channel: RenewalChannel::of(self.configuration, self.observed),
-            notices: self.notices().chain(self.held_condition()).collect(),
-        })
-    }
-
     /// The step to the next phase.
     pub(super) fn reconcile(&self, env: &Env) -> Result<Step, Error> {
         let phase = match self.phase_or_refused() {
@@ -55,27 +41,7 @@ impl<'a> Look<'a> {
             slices = slices.taken_over();
         }
         let mut plan = self.plan();
-        let mut failed = match &phase {
-            Ok(phase) => plan
-                .attempt(|plan| self.advance(phase, &slices, env, plan))
-                .err(),
-            Err(error) => Some(error.clone()),
-        };
-        // An approver that fails takes nothing from a peer that was let in before.
-        if let Ok(Phase::NeedsApproval(request)) = &phase {
-            let kept = plan.attempt(|plan| self.keep_in_force(request, &slices, plan));
-            failed = failed.or(kept.err());
-        }
-        // These rules apply in every phase, also after an error of `advance`.
-        self.keep_label(&mut plan);
-        rights::tighten(self, &mut plan);
-        rights::apply_lift(self, &mut plan);
-        rights::correct_origins(self, &mut plan);
-        end_proof(self, &mut plan);
-        await_revocations(self, &mut plan);
-        slices.advance(&mut plan);
-        plan.follow_from_absence(self.observed.lost_tenant());
-        self.notify(&mut plan);
+        let failed = self.plan_step(phase.as_ref(), &slices, env, &mut plan);
         let Some(error) = failed else {
             return Ok(plan.finish());
         };
@@ -90,6 +56,39 @@ impl<'a> Look<'a> {
         }
     }
 
+    /// Plans the step from this phase, or without a phase if a backend failed. Returns the error
+    /// of what the step could not do.
+    pub(super) fn plan_step(
+        &self,
+        phase: Result<&Phase, &Error>,
+        slices: &Slices<'_>,
+        env: &Env,
+        plan: &mut Plan<'_>,
+    ) -> Option<Error> {
+        let mut failed = match phase {
+            Ok(phase) => plan
+                .attempt(|plan| self.advance(phase, slices, env, plan))
+                .err(),
+            Err(error) => Some(error.clone()),
+        };
+        // An approver that fails takes nothing from a peer that was let in before.
+        if let Ok(Phase::NeedsApproval(request)) = phase {
+            let kept = plan.attempt(|plan| self.keep_in_force(request, slices, plan));
+            failed = failed.or(kept.err());
+        }
+        // These rules apply in every phase, also after an error of `advance`.
+        self.keep_label(plan);
+        rights::tighten(self, plan);
+        rights::apply_lift(self, plan);
+        rights::correct_origins(self, plan);
+        end_proof(self, plan);
+        await_revocations(self, plan);
+        slices.advance(plan);
+        plan.follow_from_absence(self.observed.lost_tenant());
+        self.notify(plan);
+        failed
+    }
+
     /// Adds the notices for the administrator, in any phase.
     pub(super) fn notify(&self, plan: &mut Plan<'_>) {
         for notice in self.notices() {
@@ -97,14 +96,14 @@ impl<'a> Look<'a> {
         }
     }
 
-    fn notices(&self) -> impl Iterator<Item = Notice> {
+    pub(super) fn notices(&self) -> impl Iterator<Item = Notice> {
         let of_rights = rights::notices(self.observed).into_iter();
         of_rights.chain(unconfirmed_grants(self))
     }
 
     /// The notice that the record holds the condition in force. A step may lift it, so a step
     /// decides for itself.
-    fn held_condition(&self) -> Option<Notice> {
+    pub(super) fn held_condition(&self) -> Option<Notice> {
         let is_held = self.observed.is_condition_held();
         let condition = self.observed.condition();
         is_held.then_some(Notice::ConditionHeld { condition })
@@ -274,7 +273,7 @@ impl<'a> Look<'a> {
 
     /// The terms for the peer's slices that result from the control plane's
     /// authentication.
-    fn slice_terms(&self, phase: &Phase) -> Result<Option<SliceTerms>, Error> {
+    pub(super) fn slice_terms(&self, phase: &Phase) -> Result<Option<SliceTerms>, Error> {
         let Some(tenant) = self.observed.tenant else {
             return Ok(None);
         };

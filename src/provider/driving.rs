@@ -102,10 +102,12 @@ impl Machine for Provider {
     }
 
     fn look(&self, view: &View<'_>, now: Timestamp) -> Result<machine::Status, Error> {
-        let status = self.look(view, now)?;
+        let observed = self.observe(view)?;
+        let (status, step) = self.look_at(view, &observed, now).status_and_step()?;
         Ok(machine::Status {
             side: Side::Provider,
             peer: view.peer().clone(),
+            tenant: observed.tenant_id(),
             condition: status.condition,
             is_condition_held: status.is_condition_held,
             nonce_until: match &status.phase {
@@ -114,7 +116,10 @@ impl Machine for Provider {
             },
             control_plane: of_control_plane(&status.phase),
             slices: status.slices.into_iter().map(of_slice).collect(),
-            notices: status.notices,
+            notices: step.notices_after(status.notices),
+            is_due: !step.is_settled(),
+            awaits: step.wait.awaiting,
+            refused: step.refused,
         })
     }
 
@@ -151,7 +156,10 @@ fn of_control_plane(phase: &Phase) -> HolderStatus {
 }
 
 fn of_slice(slice: SliceStatus) -> HolderStatus {
-    let status = slice.phase.of_holder(Holder::Slice(slice.slice.name));
+    let status = HolderStatus {
+        cordoned: Some(slice.cordoned),
+        ..slice.phase.of_holder(Holder::Slice(slice.slice.name))
+    };
     match slice.phase.settled() {
         Some(settled) => {
             let not_trusted = settled.not_trusted.as_ref();

@@ -42,6 +42,7 @@ mod record;
 mod records;
 mod rights;
 mod slice;
+mod status;
 
 use std::sync::Arc;
 

@@ -47,6 +47,7 @@ mod recordings;
 mod renewal;
 mod rights;
 mod slices;
+mod status;
 mod work;
 
 /// Cargo leaves the corpus out of `cargo test` if one of its features is off. A

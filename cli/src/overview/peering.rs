@@ -4,7 +4,8 @@ use liqo_auth::{
     assurance::peer_version::{self, Ability, Evidence},
     consumer::Phase,
     crypto::CertificateChain,
-    machine::{Awaited, Holder, HolderStatus, Machine, Step},
+    error::{Fault, PolicyRefusal},
+    machine::{Awaited, Holder, HolderStatus, Machine, Status},
     model::{
         AuthParams, ClusterId, Identity, ResourceSlice, ResourceSliceConditionType as Condition,
         UserCredential, names,
@@ -100,13 +101,13 @@ fn peering<'h, M: Machine>(
     role: Role,
     given: &dyn Fn(&Holder) -> Option<&'h AuthParams>,
 ) -> Result<Peering> {
-    let (peer, step) = (&side.peer, side.look()?);
+    let peer = &side.peer;
     let status = side.machine.look(&side.view(), side.clock.now()?);
     let status = status.map_err(|error| side.failure(&error))?;
     let certificate = |holder: &HolderStatus| {
         let pem = given(&holder.holder)?.signed_crt.as_slice();
         let chain = CertificateChain::from_pem(pem, &Policy::compatible()).ok()?;
-        Some(Certificate::new(chain.leaf(), renewal(holder, peer, &step)))
+        Some(Certificate::new(chain.leaf(), renewal(holder, &status)))
     };
     let slices = status.slices.iter().filter_map(|slice| {
         let Holder::Slice(name) = &slice.holder else {
@@ -114,7 +115,7 @@ fn peering<'h, M: Machine>(
         };
         let object = slice_of(side.home, peer, name)?;
         let certificate = slice.valid_until.and_then(|_| certificate(slice));
-        Some(shown_slice(object, slice.phase, certificate))
+        Some(shown_slice(object, slice, certificate))
     });
     Ok(Peering {
         peer: peer.to_string(),
@@ -126,8 +127,8 @@ fn peering<'h, M: Machine>(
         peer_version: None,
         certificate: certificate(&status.control_plane),
         slices: slices.collect(),
-        waits_for: waiting::waits_for(&step, &status.notices, peer, role, side.home),
-        refused: waiting::refusals(&step),
+        waits_for: waiting::waits_for(&status, role, side.home),
+        refused: waiting::refusals(&status),
         reads_only_ed25519: false,
         failure: None,
     })
@@ -145,10 +146,10 @@ fn slice_of<'h>(home: &'h Home, peer: &ClusterId, name: &str) -> Option<&'h Reso
     })
 }
 
-/// The overview of a slice, from its object and its certificate.
+/// The overview of a slice, from its object, its status and its certificate.
 fn shown_slice(
     slice: &ResourceSlice,
-    phase: &'static str,
+    status: &HolderStatus,
     certificate: Option<Certificate>,
 ) -> Slice {
     let decision = |condition| {
@@ -157,34 +158,38 @@ fn shown_slice(
             .condition(condition)
             .map_or_else(String::new, |condition| format!("{:?}", condition.status))
     };
-    let marked =
-        |key: &str| slice.metadata.annotations.get(key).map(String::as_str) == Some(names::TRUE);
     Slice {
         name: slice.metadata.name.clone(),
-        phase,
+        phase: status.phase,
         authentication: decision(Condition::Authentication),
         resources: decision(Condition::Resources),
-        cordoned: marked(names::CORDON_ANNOTATION) || marked(names::CORDON_TENANT_ANNOTATION),
+        cordoned: status.cordoned == Some(true),
         certificate,
     }
 }
 
-fn renewal(holder: &HolderStatus, peer: &ClusterId, step: &Step) -> Renewal {
+fn renewal(holder: &HolderStatus, status: &Status) -> Renewal {
     let name = match &holder.holder {
-        Holder::ControlPlane => names::identity_name(peer),
+        Holder::ControlPlane => names::identity_name(&status.peer),
         Holder::Slice(slice) => names::resource_slice_identity_name(slice),
     };
-    // If the step has effects, the certificate has not been requested yet.
-    let is_awaited =
-        step.effects.is_empty()
-            && step.wait.awaiting.iter().any(
-                |awaited| matches!(awaited, Awaited::Renewal(identity) if identity.name == name),
-            );
+    // If something is due, the certificate may not have been requested yet.
+    let mut awaits = status.awaits.iter();
+    let is_awaited = !status.is_due
+        && awaits
+            .any(|awaited| matches!(awaited, Awaited::Renewal(identity) if identity.name == name));
     match (holder.valid_until, holder.renewal_due_at, &holder.refused) {
         (None, ..) => Renewal::None,
         (Some(_), Some(due), _) => Renewal::NotBefore(due),
         // The next certificate takes the place of one that lets nobody in.
-        (Some(_), None, Some(error)) if error.code() == "certificate-not-trusted" => Renewal::Due,
+        (Some(_), None, Some(error))
+            if matches!(
+                error.fault(),
+                Fault::Policy(PolicyRefusal::CertificateNotTrusted)
+            ) =>
+        {
+            Renewal::Due
+        }
         (Some(_), None, Some(error)) => Renewal::Cannot(error.to_string()),
         (Some(_), None, None) if is_awaited => Renewal::Awaited,
         (Some(_), None, None) => Renewal::Due,

@@ -1,7 +1,7 @@
 //! What a peering waits for, from whom, and the command that helps.
 
 use liqo_auth::{
-    machine::{Awaited, Notice, Party, Refused, Remedy, Step},
+    machine::{Awaited, Party, Refused, Remedy, Status},
     model::ClusterId,
 };
 use serde::Serialize;
@@ -23,6 +23,9 @@ pub(crate) struct Waits {
     pub(crate) remedy: Option<Remedy>,
     /// The same, for people.
     pub(crate) text: String,
+    /// What has to be done, for a reader on this side.
+    #[serde(skip)]
+    pub(crate) deed: String,
 }
 
 /// Something that is refused, or that nobody knows.
@@ -46,44 +49,28 @@ enum What {
     Awaited(Awaited),
 }
 
-/// What a peering waits for, without duplicates: what its step awaits, and what the notices
-/// ask for.
-pub(super) fn waits_for(
-    step: &Step,
-    notices: &[Notice],
-    peer: &ClusterId,
-    role: Role,
-    home: &Home,
-) -> Vec<Waits> {
+/// What a peering waits for, without duplicates: what is due here, what is awaited, and what
+/// the notices ask for.
+pub(super) fn waits_for(status: &Status, role: Role, home: &Home) -> Vec<Waits> {
+    let peer = &status.peer;
     let mut all: Vec<Waits> = Vec::new();
-    if !step.effects.is_empty() {
-        all.push(Waits {
-            what: What::Run,
-            from: Party::Administrator,
-            remedy: None,
-            text: RUN.to_owned(),
-        });
+    if status.is_due {
+        all.push(Waits::of(What::Run, Party::Administrator, None, run()));
     }
     let told = |remedy: &Remedy| told(remedy, peer, role, home);
-    let awaited = step.wait.awaiting.iter().map(|awaited| {
+    let awaited = status.awaits.iter().map(|awaited| {
         let remedy = awaited.remedy();
-        Waits {
-            from: awaited.party(),
-            text: remedy
-                .as_ref()
-                .map_or_else(|| without_remedy(awaited, peer), told),
-            remedy,
-            what: What::Awaited(awaited.clone()),
-        }
+        let told = remedy
+            .as_ref()
+            .map_or_else(|| without_remedy(awaited, peer), told);
+        let what = What::Awaited(awaited.clone());
+        Waits::of(what, awaited.party(), remedy, told)
     });
-    let noticed = notices.iter().filter_map(|notice| {
+    let noticed = status.notices.iter().filter_map(|notice| {
         let remedy = notice.remedy().filter(is_asked_for)?;
-        Some(Waits {
-            what: What::Notice,
-            from: Party::Administrator,
-            text: told(&remedy),
-            remedy: Some(remedy),
-        })
+        let told = told(&remedy);
+        let from = Party::Administrator;
+        Some(Waits::of(What::Notice, from, Some(remedy), told))
     });
     for waits in awaited.chain(noticed) {
         if all.iter().all(|known| known.text != waits.text) {
@@ -93,13 +80,54 @@ pub(super) fn waits_for(
     all
 }
 
-/// The refusals of a step.
-pub(super) fn refusals(step: &Step) -> Vec<Refusal> {
+impl Waits {
+    fn of(what: What, from: Party, remedy: Option<Remedy>, told: Told) -> Self {
+        let text = match &told.by {
+            By::ThisSide => format!("this side: {}", told.deed),
+            By::ThisCluster => format!("this cluster: {}", told.deed),
+            By::ItsSigner => format!("this cluster's signer: {}", told.deed),
+            By::Peer(peer) => format!("{peer}: {}", told.deed),
+        };
+        Self {
+            what,
+            from,
+            remedy,
+            deed: match told.by {
+                By::ThisSide => told.deed,
+                By::ThisCluster | By::ItsSigner | By::Peer(_) => text.clone(),
+            },
+            text,
+        }
+    }
+}
+
+/// Who does what, as people read it.
+struct Told {
+    by: By,
+    deed: String,
+}
+
+enum By {
+    ThisSide,
+    ThisCluster,
+    ItsSigner,
+    Peer(ClusterId),
+}
+
+impl By {
+    fn does(self, deed: impl Into<String>) -> Told {
+        let deed = deed.into();
+        Told { by: self, deed }
+    }
+}
+
+/// What is refused.
+pub(super) fn refusals(status: &Status) -> Vec<Refusal> {
     let of = |refused: &Refused| Refusal {
         text: paragraph(&refused.error),
         refused: Some(refused.clone()),
     };
-    step.refused.iter().map(of).collect()
+    status.refused.iter().map(of).collect()
 }
 
 /// Whether a peering stays as it is without the remedy. A key is in force before somebody has
@@ -109,77 +137,80 @@ fn is_asked_for(remedy: &Remedy) -> bool {
 }
 
 /// One run does all that is due, and signs with the home's own CA.
-const RUN: &str = "this side: run `liqo-auth renew`";
+fn run() -> Told {
+    By::ThisSide.does("run `liqo-auth renew`")
+}
 
-/// What a person on this side does.
-fn told(remedy: &Remedy, peer: &ClusterId, role: Role, home: &Home) -> String {
+/// What a person does.
+fn told(remedy: &Remedy, peer: &ClusterId, role: Role, home: &Home) -> Told {
+    let here = |deed: String| By::ThisSide.does(deed);
     match remedy {
-        Remedy::Invite => "this side: `create nonce` invites the peer".to_owned(),
-        Remedy::Approve => format!("this side: run `approve tenant {peer}`"),
+        Remedy::Invite => By::ThisSide.does("`create nonce` invites the peer"),
+        Remedy::Approve => here(format!("run `approve tenant {peer}`")),
         Remedy::AnswerRequest { .. } if home.settings.signer == Signer::Aws => {
-            "this side: run `set aws-user`".to_owned()
+            By::ThisSide.does("run `set aws-user`")
         }
         Remedy::AnswerRequest { .. } if home.is_signed_elsewhere() => {
-            "this cluster's signer: `export` prints the request".to_owned()
+            By::ItsSigner.does("`export` prints the request")
         }
-        Remedy::AnswerRequest { .. } => RUN.to_owned(),
-        Remedy::DeleteAccessKey { access_key_id, .. } => format!(
-            "this side: delete the access key {access_key_id} at AWS, and then run `delete aws-key`"
-        ),
-        Remedy::DecideResources { slice } => format!("this side: the decision on {}", slice.name),
-        Remedy::ConfirmGrant { slice, resources } => format!(
-            "this side: run `approve resourceslice {}` to grant {} again, as Liqo has",
+        Remedy::AnswerRequest { .. } => run(),
+        Remedy::DeleteAccessKey { access_key_id, .. } => here(format!(
+            "delete the access key {access_key_id} at AWS, and then run `delete aws-key`"
+        )),
+        Remedy::DecideResources { slice } => here(format!("the decision on {}", slice.name)),
+        Remedy::ConfirmGrant { slice, resources } => here(format!(
+            "run `approve resourceslice {}` to grant {} again, as Liqo has",
             slice.name,
             amounts(resources)
-        ),
-        Remedy::UncordonSlice { slice } => {
-            format!(
-                "this side: `uncordon resourceslice {}` lifts the cordon",
-                slice.name
-            )
+        )),
+        Remedy::UncordonSlice { slice } => here(format!(
+            "`uncordon resourceslice {}` lifts the cordon",
+            slice.name
+        )),
+        Remedy::LiftCondition { condition } => here(format!(
+            "`uncordon tenant {peer}` lifts {condition:?}, which stays until then"
+        )),
+        Remedy::CreateClusterRole { label_value } => here(format!(
+            "a ClusterRole with the label app.kubernetes.io/name={label_value}"
+        )),
+        Remedy::CarryIdentity if role == Role::Consumer => here(format!(
+            "`generate identity` prints the new Identity, which {peer} applies"
+        )),
+        Remedy::CarryIdentity => {
+            By::Peer(peer.clone()).does("its new Identity, which `apply` takes")
         }
-        Remedy::LiftCondition { condition } => {
-            format!(
-                "this side: `uncordon tenant {peer}` lifts {condition:?}, which stays until then"
-            )
-        }
-        Remedy::CreateClusterRole { label_value } => {
-            format!("this side: a ClusterRole with the label app.kubernetes.io/name={label_value}")
-        }
-        Remedy::CarryIdentity if role == Role::Consumer => {
-            format!("this side: `generate identity` prints the new Identity, which {peer} applies")
-        }
-        Remedy::CarryIdentity => format!("{peer}: its new Identity, which `apply` takes"),
-        Remedy::CompareFingerprint { fingerprint } => {
-            format!("this side: compare {fingerprint} with the administrator of {peer}")
-        }
-        Remedy::NameKubeconfig { digest } => format!(
-            "this side: if you made the kubeconfig, set `kubeconfigDigest: {digest}` for {peer}"
-        ),
+        Remedy::CompareFingerprint { fingerprint } => here(format!(
+            "compare {fingerprint} with the administrator of {peer}"
+        )),
+        Remedy::NameKubeconfig { digest } => here(format!(
+            "if you made the kubeconfig, set `kubeconfigDigest: {digest}` for {peer}"
+        )),
     }
 }
 
 /// What nobody on this side can hasten.
-fn without_remedy(awaited: &Awaited, peer: &ClusterId) -> String {
+fn without_remedy(awaited: &Awaited, peer: &ClusterId) -> Told {
+    let there = |deed: String| By::Peer(peer.clone()).does(deed);
     match awaited {
-        Awaited::Nonce => format!("{peer}: its nonce"),
-        Awaited::Tenant => format!("{peer}: its Tenant"),
-        Awaited::Identity => format!("{peer}: its Identity"),
-        Awaited::SliceDecision(slice) => format!("{peer}: its decision on {}", slice.name),
-        Awaited::SliceRequest(slice) => format!("{peer}: the request in {}", slice.name),
-        Awaited::Renewal(identity) => format!("{peer}: a new certificate for {}", identity.name),
-        Awaited::Names => "this side: whether the peer's names are free".to_owned(),
-        Awaited::OwnKey => "this side: its key".to_owned(),
-        Awaited::Signature(_) => "this side: a signature by its key".to_owned(),
+        Awaited::Nonce => there("its nonce".to_owned()),
+        Awaited::Tenant => there("its Tenant".to_owned()),
+        Awaited::Identity => there("its Identity".to_owned()),
+        Awaited::SliceDecision(slice) => there(format!("its decision on {}", slice.name)),
+        Awaited::SliceRequest(slice) => there(format!("the request in {}", slice.name)),
+        Awaited::Renewal(identity) => there(format!("a new certificate for {}", identity.name)),
+        Awaited::Names => By::ThisSide.does("whether the peer's names are free"),
+        Awaited::OwnKey => By::ThisSide.does("its key"),
+        // A run signs with this side's key.
+        Awaited::Signature(_) => run(),
         Awaited::End(object) => {
-            format!("this cluster: the end of {object}, which is being deleted")
+            By::ThisCluster.does(format!("the end of {object}, which is being deleted"))
         }
-        Awaited::Uid(object) => format!("this cluster: the UID of {object}"),
-        Awaited::Token(object) => format!("this cluster: the token in {object}"),
+        Awaited::Uid(object) => By::ThisCluster.does(format!("the UID of {object}")),
+        Awaited::Token(object) => By::ThisCluster.does(format!("the token in {object}")),
         Awaited::Invitation
         | Awaited::Approval
         | Awaited::Credential(_)
         | Awaited::Resources(_)
-        | Awaited::AwsRevocation { .. } => "this side: its administrator".to_owned(),
+        | Awaited::AwsRevocation { .. } => By::ThisSide.does("its administrator"),
     }
 }

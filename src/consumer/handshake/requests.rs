@@ -23,9 +23,11 @@ impl Look<'_> {
             .filter_map(|pem| Csr::verify(pem, subject, public, self.policy()).ok());
         match kept.next() {
             Some(csr) => Ok(Some(csr)),
-            None => signed(Csr::make_for(self.peer(), subject, key), plan, || {
-                Csr::signature_id(subject, public)
-            }),
+            None => signed(
+                || Csr::make_for(self.peer(), subject, key),
+                plan,
+                || Csr::signature_id(subject, public),
+            ),
         }
     }
 }

@@ -115,9 +115,11 @@ impl Signing<'_> {
             return Ok(Some(None));
         };
         let succeeding = self.succeeding();
-        let succession = signed(succeeding.sign(&**predecessor), plan, || {
-            succeeding.signature_id(predecessor.public_key())
-        })?;
+        let succession = signed(
+            || succeeding.sign(&**predecessor),
+            plan,
+            || succeeding.signature_id(predecessor.public_key()),
+        )?;
         Ok(succession.map(|succession| Some(succession.to_annotation())))
     }
 
@@ -133,7 +135,7 @@ impl Signing<'_> {
     fn make_signature(&self, plan: &mut Plan<'_>) -> Result<Option<Vec<u8>>, Error> {
         let (key, peer) = (&*self.keys.current, self.look.peer());
         let payload = Payload::nonce(self.nonce, key.public_key()).for_peer(Some(peer));
-        let signature = signed(sign_verified(key, &payload), plan, || payload.id())?;
+        let signature = signed(|| sign_verified(key, &payload), plan, || payload.id())?;
         if signature.is_some() {
             let signed = Event::new(peer, Decision::NonceSigned);
             plan.tell(signed.by_key(key.public_key().fingerprint()));

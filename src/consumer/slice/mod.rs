@@ -81,6 +81,7 @@ impl<'a> Look<'a> {
                     phase: SlicePhase::Refused(unreadable.error()),
                     resources: ResourcesDecision::Undecided,
                     virtual_node: false,
+                    cordoned: is_cordoned(&unreadable.metadata),
                 },
                 context: None,
                 accepted: None,
@@ -99,6 +100,7 @@ impl<'a> Look<'a> {
                         phase: phase.unwrap_or_else(SlicePhase::Refused),
                         resources: ResourcesDecision::of(slice),
                         virtual_node: self.wants_virtual_node(slice),
+                        cordoned: is_cordoned(&slice.metadata),
                     },
                     context,
                     accepted,
@@ -218,11 +220,11 @@ impl<'a> Look<'a> {
     /// does not block the others.
     pub(super) fn advance_slices(
         &self,
+        slices: &[Slice<'_>],
         control_plane: Option<&AcceptedIdentity>,
         plan: &mut Plan<'_>,
     ) {
-        let slices = self.slices(control_plane);
-        for slice in &slices {
+        for slice in slices {
             if let Err(error) = plan.attempt(|plan| self.advance_slice(slice, control_plane, plan))
             {
                 plan.refuse_at(slice.status.slice.clone(), error);
@@ -231,7 +233,7 @@ impl<'a> Look<'a> {
         let names = slices.iter().map(|slice| slice.status.slice.name.as_str());
         let names: BTreeSet<&str> = names.collect();
         let is_there = |name: &str| names.contains(name);
-        self.record_provenance(&slices, &is_there, plan);
+        self.record_provenance(slices, &is_there, plan);
         if self.observed.record.is_some() {
             plan.records.change(|record| {
                 record.slices.retain(|name, _| is_there(name));
@@ -335,6 +337,11 @@ impl HolderContext<'_> {
         }
         Ok(())
     }
+}
+
+fn is_cordoned(metadata: &Metadata) -> bool {
+    metadata.is_cordoned_by(names::CORDON_ANNOTATION)
+        || metadata.is_cordoned_by(names::CORDON_TENANT_ANNOTATION)
 }
 
 /// Deletes the object, if it exists and is not being deleted yet.

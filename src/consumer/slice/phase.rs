@@ -27,6 +27,8 @@ pub struct SliceStatus {
     /// or else the slice's annotation `liqo.io/create-virtual-node`. If the provider is a
     /// consumer of this cluster as well, it may write the annotation, but not the record.
     pub virtual_node: bool,
+    /// Whether the slice's annotations say that it is cordoned, by itself or with its tenant.
+    pub cordoned: bool,
 }
 
 phases! {

@@ -39,9 +39,11 @@ impl Look<'_> {
         }
         if self.recorded(&*key).is_none() {
             let subject = Subject::control_plane(&self.configuration.cluster_id);
-            let made = signed(Csr::make_for(self.peer(), &subject, &*key), plan, || {
-                Csr::signature_id(&subject, key.public_key())
-            })?;
+            let made = signed(
+                || Csr::make_for(self.peer(), &subject, &*key),
+                plan,
+                || Csr::signature_id(&subject, key.public_key()),
+            )?;
             let Some(csr) = made.map(|csr| csr.pem().to_vec()) else {
                 return Ok(());
             };

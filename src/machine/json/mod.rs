@@ -21,8 +21,8 @@
 //! | [`Message`] | `from`, `to`, `type`: `nonce` with `nonce`, `tenant` with `tenant`, `identity` with `identity` |
 //! | [`Refused`](super::Refused) | `object`, `error` |
 //! | [`Wait`](super::Wait) | `wakeAt`, `awaiting` |
-//! | [`Status`](super::Status) | `side` (`provider` or `consumer`), `peer`, `condition`, `conditionHeld`, `nonceUntil`, `controlPlane`, `slices`, `notices` |
-//! | [`HolderStatus`](super::HolderStatus) | `type` (`controlPlane` or `slice` with `slice`), `phase`, `stage` (`inProgress`, `waiting`, `authenticated`, `refused` or `ending`), `validUntil`, `renewalDueAt`, `refused` |
+//! | [`Status`](super::Status) | `side` (`provider` or `consumer`), `peer`, `tenant`, `condition`, `conditionHeld`, `nonceUntil`, `controlPlane`, `slices`, `notices`, `due`, `awaits`, `refused` |
+//! | [`HolderStatus`](super::HolderStatus) | `type` (`controlPlane` or `slice` with `slice`), `phase`, `stage` (`inProgress`, `waiting`, `authenticated`, `refused` or `ending`), `validUntil`, `renewalDueAt`, `refused`, `cordoned` |
 //! | [`Error`](crate::error::Error) | `code`, `fault` (the family, such as `PeerMisbehaved`), `rule` (its number), `object`, `field`, `message`, `advice`, `disposition` (`retry`, `waitForChange` or `giveUp`) |
 //! | [`Event`](crate::audit::Event) | `peer`, `decision` (its name, such as `HandshakeVerified`), `object`, `key`, `rule`, and `details` or, for `Refused`, `error` |
 //!
@@ -42,7 +42,7 @@
 //! | `sliceCordonHeld` | `slice` |
 //! | `kubeconfigNotNamed` | `secret`, `digest` |
 //!
-//! The types of an [`Awaited`](super::Awaited). In a `Wait`, each has `from` (the
+//! The types of an [`Awaited`](super::Awaited). In a `Wait` and in a `Status`, each has `from` (the
 //! [`Party`](super::Party): `peer`, `administrator`, `backend` or `store`) and the `remedy`, if
 //! there is one:
 //!

@@ -71,6 +71,12 @@ impl Metadata {
         let found = labels.find(|(key, _)| key.as_str() == label);
         found.map(|(_, value)| value.as_str())
     }
+
+    /// Whether this annotation cordons a resource slice, as Liqo reads its value.
+    pub(crate) fn is_cordoned_by(&self, annotation: &str) -> bool {
+        let value = self.annotations.get(annotation);
+        value.is_some_and(|value| !["false", "False", "0"].contains(&value.as_str()))
+    }
 }
 
 api_types! {

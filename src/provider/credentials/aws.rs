@@ -129,7 +129,7 @@ pub(super) fn ask(
     }
     let answer = match &context.look.configuration.aws {
         None => Ok(Answer::Pending),
-        Some(identities) => identities.identity(request),
+        Some(identities) => plan.ask(|| identities.identity(request)),
     };
     match answer.map_err(|error| Error::backend(Backend::Credentials, error))? {
         Answer::Ready(config) => take(context, request, &config, plan)?,

@@ -89,8 +89,8 @@ pub(super) fn ask(
     let configuration = context.look.configuration;
     let answer = match &configuration.signer {
         _ if configuration.settings.kubernetes_signer => kubernetes::ask(context, request, plan)?,
-        Some(signer) => signer
-            .sign(request)
+        Some(signer) => plan
+            .ask(|| signer.sign(request))
             .map_err(|error| Error::backend(Backend::Credentials, error))?,
         None => Answer::Pending,
     };

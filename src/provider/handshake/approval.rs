@@ -134,7 +134,7 @@ impl Look<'_> {
     ) -> Result<(), Error> {
         let by_hand = self.configuration.settings.require_approval;
         let answer = match &self.configuration.approver {
-            Some(approver) if !by_hand => approver.decide(request),
+            Some(approver) if !by_hand => plan.ask(|| approver.decide(request)),
             _ => Ok(Answer::Pending),
         };
         match answer.map_err(|error| Error::backend(Backend::Approver, error))? {

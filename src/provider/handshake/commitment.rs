@@ -42,9 +42,11 @@ impl Look<'_> {
         if let Some(earlier) = earlier.filter(|earlier| earlier.is_about(&about)) {
             return Ok(Answer::Ready(Some(earlier.clone())));
         }
-        let made = signed(committed.sign(&**key), plan, || {
-            committed.signature_id(key.public_key())
-        })?;
+        let made = signed(
+            || committed.sign(&**key),
+            plan,
+            || committed.signature_id(key.public_key()),
+        )?;
         Ok(match made {
             Some(made) => Answer::Ready(Some(StoredCommitment::new(about, &made))),
             None => Answer::Pending,

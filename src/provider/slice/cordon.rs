@@ -1,17 +1,29 @@
-//! The cordon that a replica shows by its annotation.
+//! The cordon of a slice: on record, and as its replica shows it by an annotation.
 
 use super::replica::SliceLook;
 use crate::{
     audit::{Decision, Event},
     machine::Notice,
-    model::{Kind, ObjectRef, Resource, names},
+    model::{Kind, ObjectRef, Resource, TenantCondition, names},
     provider::{
+        look::Look,
         record::{SliceRecord, slice_name},
         records::Plan,
     },
 };
 
 impl SliceLook<'_> {
+    /// Whether the slice is cordoned, by itself or with its peer. The record counts, since the
+    /// peer may remove the annotation. An annotation counts unless a cordon was lifted here.
+    pub(super) fn is_cordoned(&self) -> bool {
+        let shown = self
+            .object
+            .metadata
+            .is_cordoned_by(names::CORDON_ANNOTATION);
+        let is_lifted = self.record.is_some_and(|record| record.lifting);
+        shown && !is_lifted || is_cordoned_by_record(&self.look, self.record)
+    }
+
     /// Records a cordon that the replica shows. An administrator may set the annotation by
     /// `liqoctl`, and the peer may remove it. After a cordon was lifted here, removes the
     /// annotation that is left.
@@ -31,7 +43,9 @@ impl SliceLook<'_> {
             (Some(record), None) if record.cordoned => plan.notify(Notice::SliceCordonHeld {
                 slice: self.object.id(),
             }),
-            (_, Some(value)) if is_cordon(value) && self.may_have_record() => {
+            (_, Some(_))
+                if metadata.is_cordoned_by(names::CORDON_ANNOTATION) && self.may_have_record() =>
+            {
                 plan.records
                     .slice(name)
                     .change_or_make(|| SliceRecord::of(name), |record| record.cordoned = true);
@@ -45,7 +59,8 @@ impl SliceLook<'_> {
     }
 }
 
-/// Whether this value of the annotation cordons a slice, as Liqo reads it.
-fn is_cordon(value: &str) -> bool {
-    !["false", "False", "0"].contains(&value)
+/// Whether this record cordons the slice, or the condition of its peer does.
+pub(super) fn is_cordoned_by_record(look: &Look<'_>, record: Option<&SliceRecord>) -> bool {
+    look.observed.condition() != TenantCondition::Active
+        || record.is_some_and(|record| record.cordoned)
 }

@@ -14,6 +14,10 @@ pub struct SliceStatus {
     pub slice: ObjectRef,
     /// The slice's phase.
     pub phase: SlicePhase,
+    /// Whether the slice is cordoned, by itself or with its peer. The record and the condition
+    /// in force say so, since the peer may remove the annotations of its slice. An annotation
+    /// that the record does not have yet counts, too.
+    pub cordoned: bool,
 }
 
 phases! {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     SlicePhase, SliceStatus, SliceTerms,
+    cordon::is_cordoned_by_record,
     leaving::LeftBehind,
     replica::{Recorded, SliceLook, record_of},
 };
@@ -186,18 +187,31 @@ impl<'a> Slices<'a> {
     /// The status of each slice.
     pub(crate) fn into_status(self) -> Vec<SliceStatus> {
         let namespace = self.look.observed.namespace_name();
-        let unreadable = self.unreadable.into_iter();
-        let unreadable = unreadable.map(|it| (it.id.clone(), SlicePhase::Refused(it.error())));
-        let present = self.present.into_iter();
-        let present = present.map(|(slice, phase)| (slice.object.id(), phase));
+        let look = self.look;
+        let unreadable = self.unreadable.into_iter().map(|it| {
+            let record = record_of(&look, &it.id.name).and_then(|(_, record)| record.ok());
+            let cordoned = is_cordoned_by_record(&look, record);
+            (it.id.clone(), SlicePhase::Refused(it.error()), cordoned)
+        });
+        let present = self.present.into_iter().map(|(slice, phase)| {
+            let cordoned = slice.is_cordoned();
+            (slice.object.id(), phase, cordoned)
+        });
         let left = self.left_behind.into_iter().map(|left| {
             let slice = ObjectRef::new(Kind::ResourceSlice, &namespace, &left.record.slice);
-            (slice, SlicePhase::LeftBehind)
+            let cordoned = is_cordoned_by_record(&look, Some(left.record));
+            (slice, SlicePhase::LeftBehind, cordoned)
         });
-        let broken = self.broken.into_iter();
-        let broken = broken.map(|(slice, error)| (slice, SlicePhase::Refused(error)));
+        let broken = self.broken.into_iter().map(|(slice, error)| {
+            let cordoned = is_cordoned_by_record(&look, None);
+            (slice, SlicePhase::Refused(error), cordoned)
+        });
         let slices = unreadable.chain(present).chain(left).chain(broken);
-        let status = |(slice, phase)| SliceStatus { slice, phase };
+        let status = |(slice, phase, cordoned)| SliceStatus {
+            slice,
+            phase,
+            cordoned,
+        };
         slices.map(status).collect()
     }
 }

@@ -64,7 +64,8 @@ impl SliceLook<'_> {
         self.maintain_credential(settled, plan);
         let policy = &self.look.configuration.slice_policy;
         let others = plan.records.granted_besides(&self.object.metadata.name);
-        let decision = match policy.decide(&self.resources_request(&others)) {
+        let request = self.resources_request(&others);
+        let decision = match plan.ask(|| policy.decide(&request)) {
             Ok(Answer::Ready(SliceDecision::Grant(grant))) => match self.excess() {
                 None => SliceDecision::Grant(grant),
                 Some(message) => denied(message),

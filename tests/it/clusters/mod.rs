@@ -10,6 +10,7 @@ pub(crate) mod identities;
 pub(crate) mod notary;
 pub(crate) mod pool;
 pub(crate) mod randomness;
+pub(crate) mod rest;
 pub(crate) mod store;
 pub(crate) mod succession;
 

@@ -25,7 +25,7 @@ use liqo_auth::{
     },
 };
 
-use super::randomness::Randomness;
+use super::{randomness::Randomness, rest};
 use crate::clusters::exchange::{self, API_SERVER, Exchange, Ledger, Setup, authority, id, now};
 
 /// One provider and its consumer's slices.
@@ -130,6 +130,8 @@ impl Pool {
                 .collect();
             self.wake_at = step.wait.wake_at;
             if step.is_settled() {
+                let view = self.at_provider.view(&consumer());
+                rest::agrees(&self.provider, &view, &step, self.now);
                 return self;
             }
         }

@@ -25,7 +25,7 @@ use liqo_auth::{
 
 use crate::clusters::{
     exchange::{API_SERVER, authority, ed25519, id, now},
-    store,
+    rest, store,
 };
 
 pub(crate) const NAMESPACE: &str = "liqo-tenant-cl-provider";
@@ -107,6 +107,7 @@ impl Home {
         for _ in 0..12 {
             let step = self.turn();
             if step.is_settled() {
+                rest::agrees(&self.consumer, &self.view(), &step, self.now);
                 return step;
             }
         }

@@ -197,6 +197,14 @@ fn a_tolerated_peer_whose_name_is_too_long_for_a_namespace_is_refused() {
         let refusal = step.err().map(|error| error.fault().clone());
         let too_long = PolicyRefusal::ClusterIdTooLong { found, limit: 51 };
         assert_eq!(refusal, (found > 51).then_some(too_long.into()));
+        // A look says what the step could not do.
+        let machine: &dyn Machine = &provider;
+        let status = machine.look(&objects.view(&peer), exchange.now).unwrap();
+        let refused = status.refused.into_iter().next();
+        assert_eq!(
+            refused.map(|refused| refused.error.fault().clone()),
+            refusal
+        );
     }
 }
 

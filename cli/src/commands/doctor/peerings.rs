@@ -1,6 +1,7 @@
 //! What keeps a peering from working, from its state.
 
 use liqo_auth::{
+    error::{Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
     machine::{Refused, Remedy},
     model::{Kind, Timestamp},
 };
@@ -43,8 +44,7 @@ pub(super) fn of(peering: &Peering, options: &str, now: Timestamp) -> Vec<Findin
     }
     findings.extend(peering.waits_for.iter().filter_map(|waits| {
         let what = ailment(waits.remedy.as_ref()?, peer)?;
-        let remedy = waits.text.strip_prefix("this side: ");
-        Some(Finding::new(what, remedy.unwrap_or(&waits.text)))
+        Some(Finding::new(what, &waits.deed))
     }));
     findings
 }
@@ -56,21 +56,23 @@ fn remedy(peering: &Peering, refused: &Refused, options: &str) -> String {
     let again = format!(
         "{program} authenticate {options} --help names the ways to get {peer}'s next Identity."
     );
-    match (peering.role, error.code()) {
-        (Role::Provider, "endpoint-changed") => format!(
+    match (peering.role, error.fault()) {
+        (Role::Provider, Fault::PeerIncompatible(PeerIncompatible::EndpointChanged)) => format!(
             "{advice} The command is {program} release {options} --remote-cluster-id {peer}. After it, {again}"
         ),
-        (Role::Provider, "commitment-refused" | "certificate-refused" | "certificate-expired") => {
-            format!("{advice} Then {again}")
-        }
-        (Role::Provider, "slice-not-requested") => {
+        (
+            Role::Provider,
+            Fault::PeerMisbehaved(PeerMisbehaved::Commitment(_) | PeerMisbehaved::Certificate(_))
+            | Fault::PeerIncompatible(PeerIncompatible::CertificateExpired { .. }),
+        ) => format!("{advice} Then {again}"),
+        (Role::Provider, Fault::Policy(PolicyRefusal::SliceNotRequested)) => {
             let slice = error.at().object.as_ref();
             let slice = slice.map_or_else(|| "NAME".into(), |slice| escaped(&slice.name));
             format!(
                 "{advice} The command is {program} create resourceslice {slice} {options} --remote-cluster-id {peer}, with the resources that you want. The setting is signSlicesMadeByAnyone: true under {peer} in peers."
             )
         }
-        (Role::Consumer, "certificate-not-trusted") => format!(
+        (Role::Consumer, Fault::Policy(PolicyRefusal::CertificateNotTrusted)) => format!(
             "{advice} The command is {program} sign-again {} --force {options}",
             match &refused.object {
                 Some(slice) if slice.kind == Kind::ResourceSlice => format!(

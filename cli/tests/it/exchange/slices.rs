@@ -275,6 +275,12 @@ fn a_slice_is_cordoned_and_uncordoned() {
     );
     let slice = folder.ok("get rs mypool --home cl-provider -o yaml");
     assert!(slice.contains("liqo.io/cordon: \"true\""), "{slice}");
+    // The peer may remove the annotation of its slice, and lifts nothing by that.
+    let file = "cl-provider/manifests/liqo-tenant-cl-consumer/resourceslice.mypool.yaml";
+    let marked = folder.read(file);
+    folder.write(file, &marked.replace("    liqo.io/cordon: \"true\"\n", ""));
+    assert!(shown_cordon(&folder));
+    folder.write(file, &marked);
     let uncordon = format!("un{cordon}");
     assert_eq!(
         folder.ok(&uncordon),
@@ -282,8 +288,23 @@ fn a_slice_is_cordoned_and_uncordoned() {
     );
     let slice = folder.ok("get rs mypool --home cl-provider -o yaml");
     assert!(!slice.contains("liqo.io/cordon"), "{slice}");
+    assert!(!shown_cordon(&folder));
     let other = cordon.replace("mypool", "other");
     folder.refused(&other, "", 4);
+}
+
+/// Whether the provider's `status` says that the slice is cordoned.
+fn shown_cordon(folder: &Folder) -> bool {
+    let json = folder.ok("status --home cl-provider -o json");
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let cordoned = value["peerings"][0]["slices"][0]["cordoned"].as_bool();
+    let table = folder.ok("status --home cl-provider");
+    let row = table
+        .lines()
+        .find(|line| line.starts_with("mypool "))
+        .unwrap();
+    assert_eq!(row.contains(" yes "), cordoned == Some(true), "{table}");
+    cordoned.unwrap()
 }
 
 #[test]

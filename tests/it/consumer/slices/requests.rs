@@ -21,6 +21,31 @@ use crate::{
 };
 
 #[test]
+fn a_consumers_slice_is_cordoned_as_its_annotations_say() {
+    let mut home = Home::authenticated(YEAR);
+    home.request_slice();
+    let consumer: &dyn Machine = &home.consumer.clone();
+    let cordoned = |home: &Home| {
+        let status = consumer.look(&home.view(), home.now).unwrap();
+        status.slices[0].cordoned
+    };
+    assert_eq!(cordoned(&home), Some(false));
+    let plain = home.slice();
+    for annotation in [names::CORDON_ANNOTATION, names::CORDON_TENANT_ANNOTATION] {
+        let mut marked = plain.clone();
+        let annotations = &mut marked.metadata.annotations;
+        annotations.insert(annotation.to_owned(), "true".to_owned());
+        home.objects.insert(marked.clone().into());
+        assert_eq!(cordoned(&home), Some(true), "{annotation}");
+        home.objects.insert(Object::from_value(json!({
+            "apiVersion": "authentication.liqo.io/v1beta1", "kind": "ResourceSlice",
+            "metadata": marked.metadata, "spec": 5,
+        })));
+        assert_eq!(cordoned(&home), Some(true), "{annotation}");
+    }
+}
+
+#[test]
 fn a_requested_slice_has_the_form_of_liqoctl_and_liqo() {
     let mut home = Home::authenticated(YEAR);
     let step = home.request_slice();

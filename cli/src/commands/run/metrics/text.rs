@@ -1,6 +1,6 @@
 //! The metrics of a running controller, in the text format of OpenMetrics.
 
-use liqo_auth::machine::{Holder, HolderStatus, Notice, Side, Stage, Status};
+use liqo_auth::machine::{Awaited, Holder, HolderStatus, Notice, Remedy, Side, Stage, Status};
 use liqo_auth_kube::Handle;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
@@ -35,7 +35,7 @@ pub(super) fn text(handle: &Handle) -> Result<String, std::fmt::Error> {
             let stage = name(holder.stage);
             identities.get_or_create(&InStage { side, stage }).inc();
         }
-        for remedy in status.notices.iter().filter_map(Notice::remedy) {
+        for remedy in remedies(&status) {
             let remedy = remedy.code();
             wanted.get_or_create(&OfRemedy { side, remedy }).inc();
         }
@@ -48,7 +48,7 @@ pub(super) fn text(handle: &Handle) -> Result<String, std::fmt::Error> {
     );
     registry.register(
         "remedies_wanted",
-        "What an administrator can do about notices, by the code of the remedy",
+        "What an administrator is asked for, by the code of the remedy",
         wanted,
     );
     series.register(&mut registry);
@@ -99,6 +99,12 @@ fn statuses(handle: &Handle) -> Vec<Status> {
     statuses.flatten().collect()
 }
 
+/// What an administrator is asked for: by notices, and by what is awaited.
+fn remedies(status: &Status) -> impl Iterator<Item = Remedy> {
+    let of_notices = status.notices.iter().filter_map(Notice::remedy);
+    of_notices.chain(status.awaits.iter().filter_map(Awaited::remedy))
+}
+
 fn identity(holder: &HolderStatus) -> Identity {
     Identity {
         slice: match &holder.holder {
@@ -128,3 +134,35 @@ fn name(stage: Stage) -> &'static str {
 }
 
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use liqo_auth::{
+        Provider,
+        crypto::{Entropy, RecordKey},
+        machine::{Machine, Objects},
+        model::Timestamp,
+        provider::{Endpoint, NameTable},
+    };
+
+    use super::remedies;
+
+    #[test]
+    fn what_is_awaited_from_an_administrator_counts() {
+        let endpoint = Endpoint::new("https://172.19.0.3:6443".parse().unwrap(), None);
+        let key = RecordKey::new([1; 32]).unwrap();
+        let provider = Provider::builder("cl-provider".parse().unwrap(), endpoint, key)
+            .principals(Arc::new(NameTable::default()))
+            .build();
+        let objects = Objects::new(&Entropy::from_bytes([7; 32]));
+        let peer = "cl-consumer".parse().unwrap();
+        let machine: &dyn Machine = &provider;
+        let status = machine
+            .look(&objects.view(&peer), Timestamp::EPOCH)
+            .unwrap();
+        let codes: Vec<_> = remedies(&status).map(|remedy| remedy.code()).collect();
+        assert_eq!(codes, ["invite"]);
+    }
+}
