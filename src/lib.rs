@@ -140,6 +140,7 @@
 //! | apply the rules of Liqo's admission webhooks | [`admission`] |
 //! | keep a log of the decisions | [`audit`] |
 //! | compare the result of an exchange with the other administrator | [`assurance::transcript`] |
+//! | know what a peering waits for, and what a person can do | [`machine::Status::awaits`], [`machine::Awaited::remedy`] |
 //! | know when a certificate is due for renewal | [`machine::HolderStatus::renewal_due_at`] |
 //! | replace a key by a new one | [`assurance::succession`] |
 //! | replicate slices and renewals between two clusters, in place of Liqo's crd-replicator | [`machine::replication`] |

@@ -163,6 +163,7 @@ mod tests {
             .look(&objects.view(&peer), Timestamp::EPOCH)
             .unwrap();
         let codes: Vec<_> = remedies(&status).map(|remedy| remedy.code()).collect();
-        assert_eq!(codes, ["invite"]);
+        // Two notices, since both ClusterRoles are missing.
+        assert_eq!(codes, ["createClusterRole", "createClusterRole", "invite"]);
     }
 }
