@@ -246,4 +246,7 @@ async fn objects_of_other_kinds_are_shown_as_they_are_selected() {
     let _restricted = server.with_rights(Vec::new());
     let error = shown(&cluster, None, "of=a").await.unwrap_err();
     assert!(error.is_forbidden(), "{error}");
+    // Without these, the controllers do.
+    assert!(cluster.storage_classes().await.unwrap().is_empty());
+    assert!(cluster.service_ranges().await.unwrap().is_empty());
 }
