@@ -32,8 +32,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Older Liqo", &["legacy"]),
 ];
 
-/// The page of this command line.
-pub(super) fn of(command: &Command) -> StyledStr {
+/// The page of this command line, which ends with where more can be read.
+pub(super) fn of(command: &Command, more: &str) -> StyledStr {
     let styles = command.get_styles();
     let (header, literal) = (styles.get_header(), styles.get_literal());
     let about = command.get_about().map(ToString::to_string);
@@ -48,13 +48,12 @@ pub(super) fn of(command: &Command) -> StyledStr {
         }
     }
     page.push_str(&format!(
-        "\n{header}Also:{header:#} completion, man, options, version\n\n{}",
-        super::pages::with_program(REST)
+        "\n{header}Also:{header:#} completion, man, options, version\n\n{more}"
     ));
     StyledStr::from(page)
 }
 
-const REST: &str = "\
+pub(super) const MORE: &str = "\
 `liqo-auth COMMAND --help` has examples. `liqo-auth --help` has all options.";
 
 #[cfg(test)]
@@ -64,7 +63,7 @@ mod tests {
     #[test]
     fn each_command_has_its_line_on_one_screen() {
         let command = crate::arguments::command();
-        let page = of(&command).to_string();
+        let page = of(&command, MORE).to_string();
         for one in command.get_subcommands().map(Command::get_name) {
             let grouped = GROUPS.iter().flat_map(|(_, names)| *names);
             let times = grouped.filter(|name| **name == one).count();

@@ -24,7 +24,7 @@ pub(crate) fn command() -> Command {
 pub(super) fn screens() -> Command {
     let mut command = command();
     let long = command.render_long_help();
-    let first = first_page::of(&command);
+    let first = first_page::of(&command, &with_program(first_page::MORE));
     command
         .help_template("{after-help}")
         // Both pages have their lines already.
