@@ -261,7 +261,7 @@ pub(crate) enum Command {
     /// End the authentication with a provider
     #[command(visible_alias = "unauth", after_help = UNAUTHENTICATE_EXAMPLES, mut_arg(REMOTE_NAMESPACE, also_without_liqo))]
     Unauthenticate(Unauthenticate),
-    /// Print a code over a peering, for two people to compare
+    /// Print the code of a peering, for two people to compare
     #[command(after_help = transcript::EXAMPLES)]
     Transcript(transcript::TranscriptOf),
     /// Show or verify the log of this home's decisions

@@ -31,9 +31,11 @@ impl Consumer {
         if let Some(unreadable) = changed.as_unreadable() {
             return Err(unreadable.error());
         }
-        let changed = &undeleted(changed);
+        // As long as a finalizer keeps an object, Liqo's consumer signs its nonce, makes a kubeconfig
+        // of it, and logs in by it.
+        let changed = &changed.clone().undeleted();
         let mut stored = view.objects().filter(|stored| stored.id() == changed.id());
-        let before = stored.next().map(undeleted);
+        let before = stored.next().map(|before| before.clone().undeleted());
         let before = before.as_ref().and_then(Identity::from_object);
         self.0.check_peer(view.peer())?;
         let pinning = Observed::of(&self.0, view)?.identity;
@@ -229,12 +231,4 @@ fn is_judged(changed: &Object) -> bool {
         }
         _ => false,
     }
-}
-
-/// The object as if nobody had deleted it: as long as a finalizer keeps it, Liqo's consumer signs
-/// its nonce, makes a kubeconfig of it, and logs in by it.
-fn undeleted(object: &Object) -> Object {
-    let mut object = object.clone();
-    object.metadata_mut().deletion_timestamp = None;
-    object
 }

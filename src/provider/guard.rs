@@ -320,8 +320,8 @@ fn is_proven(record: &Record, stored: &[Tenant], policy: &Policy) -> bool {
 /// The object as if nobody had drained or deleted it. Liqo obeys the condition of a Tenant, but
 /// signs after a lift. And it signs a slice that is being deleted, for a Tenant that is, as long as
 /// a finalizer keeps them.
-fn as_liqo_acts_on_it(mut object: Object) -> Object {
-    object.metadata_mut().deletion_timestamp = None;
+fn as_liqo_acts_on_it(object: Object) -> Object {
+    let mut object = object.undeleted();
     if let Object::Tenant(tenant) = &mut object {
         tenant.spec.tenant_condition = None;
     }

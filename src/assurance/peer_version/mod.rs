@@ -92,7 +92,7 @@ pub struct Evidence {
     pub peer: PeerSoftware,
     /// Whether no single version of Liqo writes all observed content. If it runs Liqo,
     /// the peer was upgraded in between. This library may have written all of it.
-    pub upgraded: bool,
+    pub mixed: bool,
     /// Whether some content belongs to the token protocol, and other content to the
     /// nonce protocol. If so, the peer went from one to the other, or somebody wrote
     /// false data.
@@ -277,7 +277,7 @@ signs! {
 impl Evidence {
     fn of(observations: Vec<Observation>) -> Self {
         let mut peer = PeerSoftware::of(V0_2, None);
-        let (mut upgraded, mut contradictory) = (false, false);
+        let (mut mixed, mut contradictory) = (false, false);
         for Observation { shows, .. } in &observations {
             peer.this_library &= shows.this_library;
             peer.liqo = match (peer.liqo, shows.liqo) {
@@ -285,7 +285,7 @@ impl Evidence {
                     let mut both = [one, other];
                     both.sort_by_key(|versions| versions.from);
                     let [earlier, later] = both;
-                    upgraded = true;
+                    mixed = true;
                     contradictory |= earlier.from < V0_11 && later.from >= V0_11;
                     later
                 })),
@@ -295,7 +295,7 @@ impl Evidence {
         Self {
             observations,
             peer,
-            upgraded,
+            mixed,
             contradictory,
         }
     }
@@ -399,7 +399,7 @@ const fn liqo(from: LiqoVersion, before: Option<LiqoVersion>) -> PeerSoftware {
 impl fmt::Display for Evidence {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.peer.liqo {
-            Some(liqo) if self.upgraded && !self.contradictory => {
+            Some(liqo) if self.mixed && !self.contradictory => {
                 write!(
                     formatter,
                     "this library, or a Liqo that was upgraded to {liqo}"

@@ -199,6 +199,12 @@ macro_rules! kinds {
                 }
             }
 
+            /// The object as if nobody had deleted it.
+            pub(crate) fn undeleted(mut self) -> Self {
+                self.metadata_mut().deletion_timestamp = None;
+                self
+            }
+
             /// The metadata, to be changed in place.
             pub fn metadata_mut(&mut self) -> &mut Metadata {
                 match self {

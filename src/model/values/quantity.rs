@@ -96,17 +96,9 @@ impl Quantity {
         Some(counted.unwrap_or(u128::MAX))
     }
 
-    /// So many billionths, in the largest unit that gives a whole number.
+    /// So many billionths, in the largest decimal unit that gives a whole number.
     pub(crate) fn of_billionths(amount: u128) -> Self {
-        let units = [(1_000_000_000, ""), (1_000_000, "m"), (1_000, "u")];
-        let unit = units
-            .into_iter()
-            .find(|(unit, _)| amount.is_multiple_of(*unit));
-        let (unit, suffix) = unit.unwrap_or((1, "n"));
-        Self(format!(
-            "{}{suffix}",
-            amount.checked_div(unit).unwrap_or_default()
-        ))
+        Self::default().spelled(amount)
     }
 
     /// The same amount as Kubernetes spells it (`resource.Quantity`, its canonical form): a whole
@@ -115,13 +107,15 @@ impl Quantity {
     pub(crate) fn canonical(self) -> Self {
         match self.billionths() {
             None | Some(u128::MAX) => self,
-            Some(0) => Self::from("0"),
             Some(amount) => self.spelled(amount),
         }
     }
 
-    /// An amount in the kind of unit that this quantity has.
+    /// So many billionths, in the kind of unit that this quantity has.
     fn spelled(&self, amount: u128) -> Self {
+        if amount == 0 {
+            return Self::from("0");
+        }
         let (_, suffix) = self.number_and_suffix().unwrap_or_default();
         let whole = amount.checked_div(ONE).unwrap_or_default();
         if suffix.ends_with('i') && whole >= 1024 && amount.is_multiple_of(ONE) {
@@ -231,9 +225,10 @@ const UNITS: [(&str, i32, u32); 16] = [
 ];
 /// The power of ten of the smallest amount that Kubernetes counts.
 const BILLIONTHS: i32 = 9;
+/// One, in billionths.
 const ONE: u128 = 1_000_000_000;
 /// The largest amount that Kubernetes counts: 2^63 - 1.
-const MOST_BILLIONTHS: u128 = ((1 << 63) - 1) * 1_000_000_000;
+const MOST_BILLIONTHS: u128 = ((1 << 63) - 1) * ONE;
 /// No amount of a resource needs more digits.
 const DIGITS: usize = 38;
 /// No amount of a resource needs a larger power of ten.
@@ -391,6 +386,7 @@ mod tests {
             (0, "0"),
             (4_000_000_000, "4"),
             (1_500_000_000, "1500m"),
+            (8_000_000_000_000, "8k"),
             (1_501, "1501n"),
             (2_000, "2u"),
             (1, "1n"),

@@ -122,7 +122,10 @@ impl SliceLook<'_> {
             ),
             (
                 "characters in the amount of a resource",
-                longest(|(_, amount)| amount.as_str().len()),
+                longest(|(_, amount)| {
+                    let granted = amount.clone().canonical();
+                    amount.as_str().len().max(granted.as_str().len())
+                }),
                 limits.quantity,
             ),
         ]

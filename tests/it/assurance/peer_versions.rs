@@ -128,7 +128,7 @@ fn contradictory_evidence_is_reported() {
     exchange.at_provider.insert(token().into());
     let evidence = of_consumer(&exchange);
     assert!(evidence.contradictory);
-    assert!(evidence.upgraded);
+    assert!(evidence.mixed);
     assert_eq!(
         evidence.to_string(),
         "Liqo 1.2.0 or later, or this library; the observations contradict each other"
@@ -156,7 +156,7 @@ fn contradictory_evidence_is_reported() {
     let objects = store::holding(forms);
     let evidence = peer_version::of_provider(&objects.view(&id("cl-provider"))).unwrap();
     assert_eq!(evidence.observations.len(), 2);
-    assert!(evidence.upgraded && !evidence.contradictory);
+    assert!(evidence.mixed && !evidence.contradictory);
 }
 
 /// A raw key as before Liqo 1.0.2, and a Renew as since 1.2: this library writes both.
@@ -164,7 +164,7 @@ fn contradictory_evidence_is_reported() {
 fn the_objects_of_a_fresh_peer_with_this_library_contradict_nothing() {
     let mut exchange = Setup::new().exchange();
     exchange.settle();
-    assert!(!of_consumer(&exchange).upgraded);
+    assert!(!of_consumer(&exchange).mixed);
     exchange.at_provider.insert(renew(true, b"").into());
     let evidence = of_consumer(&exchange);
     assert_eq!(evidence.observations.len(), 2);
@@ -175,7 +175,7 @@ fn the_objects_of_a_fresh_peer_with_this_library_contradict_nothing() {
         "this library, or a Liqo that was upgraded to 1.2.0 or later"
     );
     // A Liqo that was upgraded keeps the objects as they are. So its present version counts.
-    assert!(evidence.upgraded);
+    assert!(evidence.mixed);
     assert_eq!(evidence.can(Ability::RenewByChannel), Some(true));
     assert_eq!(evidence.can(Ability::RenewByRequest), None);
     assert_eq!(evidence.can(Ability::ReadPemKeys), Some(true));
@@ -186,7 +186,7 @@ fn the_objects_of_a_fresh_peer_with_this_library_contradict_nothing() {
     exchange.at_consumer.insert(asked.into());
     let evidence = of_provider(&exchange);
     assert_eq!(evidence.to_string(), "this library");
-    assert!(!evidence.contradictory && !evidence.upgraded);
+    assert!(!evidence.contradictory && !evidence.mixed);
 }
 
 #[test]

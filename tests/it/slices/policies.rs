@@ -259,6 +259,21 @@ fn a_slice_gets_at_most_its_caps() {
     );
 }
 
+/// `1500m` is longer than `1.5`, and a record with it could not be read again.
+#[test]
+fn an_amount_counts_in_the_spelling_in_which_it_is_granted() {
+    for (limit, decision) in [(4, Said::Denied), (5, Said::Accepted)] {
+        let mut pool = Pool::with(|builder| {
+            builder.configure(|settings| settings.policy.limits.quantity = limit)
+        });
+        let mut slice = replica("mypool");
+        slice.spec.resources = resources(&[("cpu", "1.5")]);
+        pool.bring(slice).settle();
+        let said = pool.said("mypool");
+        assert_eq!(said, [Some(Said::Accepted), Some(decision)], "{limit}");
+    }
+}
+
 #[test]
 fn all_slices_of_a_peer_get_at_most_the_total() {
     let policy = LiqoClasses {

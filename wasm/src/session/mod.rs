@@ -263,7 +263,7 @@ impl Session {
         next::rest(&step, &numbers, again)
     }
 
-    /// The number of a message that is handed out. It names the message in this session.
+    /// The number by which the caller names the message later.
     fn number(&mut self, message: &Message) -> u64 {
         let known = self.handed_out.iter().find(|(_, known)| known == message);
         if let Some((number, _)) = known {

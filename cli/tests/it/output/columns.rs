@@ -61,6 +61,25 @@ fn each_help_page_fits() {
     assert!(count > 100, "{count} pages");
 }
 
+/// Without a command, or with `-h`, a person sees all commands in groups, and no options.
+#[test]
+fn the_first_page_is_one_screen() {
+    let folder = Folder::new();
+    let short = run(&folder, "-h");
+    let bare = run(&folder, "");
+    assert_eq!((short.code, bare.code), (0, 2));
+    assert_eq!(
+        (short.out.as_str(), bare.out.as_str()),
+        (bare.err.as_str(), "")
+    );
+    assert!(short.out.lines().count() <= 45, "{}", short.out);
+    assert!(
+        short.out.contains("\nRepair:\n  doctor ") && !short.out.contains("--home"),
+        "{}",
+        short.out
+    );
+}
+
 /// Lines, with those joined that a backslash continues.
 fn joined(text: &str) -> Vec<String> {
     let text = text.replace(" \\\n", " ");

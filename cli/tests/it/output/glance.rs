@@ -80,7 +80,7 @@ fn a_home_at_a_glance() {
     assert_eq!(version["peer"]["thisLibrary"], true);
     // What a fresh peer with the same tool has written contradicts nothing.
     assert_eq!(version["contradictory"], false);
-    assert_eq!(version["upgraded"], true);
+    assert_eq!(version["mixed"], true);
     let status = folder.ok(&format!("status --home cl-provider -o wide {NOW}"));
     let versions =
         "cl-consumer   consumer   this library, or a Liqo that was upgraded to 1.2.0 or later\n";

@@ -237,6 +237,24 @@ fn what_is_refused_for_one_cluster_is_refused_for_the_other() {
     assert!(run.code == 2 && run.err.contains("--watch"), "{run:?}");
 }
 
+/// What people type by habit with other tools.
+#[test]
+fn other_words_lead_to_the_right_command() {
+    let folder = Folder::new();
+    for (word, command) in [
+        ("revoke", "liqo-auth unauthenticate"),
+        ("logs", "liqo-auth audit show"),
+        ("pin", "liqo-auth release"),
+        ("peer", "liqo-auth authenticate"),
+        ("info", "liqo-auth status"),
+    ] {
+        let run = folder.run(word);
+        let tip = run.err.split_once("  tip: ").map(|(_, tip)| tip);
+        let is_named = tip.is_some_and(|tip| tip.contains(command));
+        assert!(run.code == 2 && is_named, "{word}: {run:?}");
+    }
+}
+
 #[test]
 fn durations_are_gos_or_ours() {
     let folder = Folder::with_homes();
