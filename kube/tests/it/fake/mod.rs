@@ -378,11 +378,12 @@ impl FakeApiServer {
             (since, self.changed.subscribe()),
             move |(seen, mut changed)| {
                 let is_late = server.rights.lock().unwrap().late.contains(&target.plural);
-                let events = match is_late {
-                    true => Vec::new(),
-                    false => server.store().events(&target, &selector, seen),
+                let store = server.store();
+                let (events, version) = match is_late {
+                    true => (Vec::new(), seen),
+                    false => (store.events(&target, &selector, seen), store.version()),
                 };
-                let version = server.store().version();
+                drop(store);
                 async move {
                     if events.is_empty() && changed.changed().await.is_err() {
                         return None;
@@ -391,8 +392,7 @@ impl FakeApiServer {
                         .iter()
                         .flat_map(|event| [event.to_string().into_bytes(), b"\n".to_vec()].concat())
                         .collect();
-                    let seen = if events.is_empty() { seen } else { version };
-                    Some((lines, (seen, changed)))
+                    Some((lines, (version, changed)))
                 }
             },
         );

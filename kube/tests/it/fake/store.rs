@@ -130,10 +130,12 @@ impl Store {
 
     /// What a watch with this selector tells of the changes after a version.
     pub fn events(&self, target: &Target, selector: &Selector, since: u64) -> Vec<Value> {
-        let changes = self
+        // A flood makes many, which are in the order of their versions.
+        let later = self
             .events
-            .iter()
-            .filter(|(version, key, _)| *version > since && key.is_in(target));
+            .partition_point(|(version, ..)| *version <= since);
+        let changes = self.events.iter().skip(later);
+        let changes = changes.filter(|(_, key, _)| key.is_in(target));
         let told = changes.filter_map(|(version, _, Event { before, after })| {
             let was = before.as_ref().filter(|object| selector.matches(object));
             let is = after.as_ref().filter(|object| selector.matches(object));
