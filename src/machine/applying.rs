@@ -69,12 +69,9 @@ impl Effect {
             Self::Patch { id, version, .. } => match at(id, version, stored)? {
                 Object::Unreadable(unreadable) => self.patched_metadata(unreadable)?.into(),
                 stored => {
-                    let mut value = stored.to_value();
-                    let patched = self.patched(stored, &value);
-                    wipe(&mut value);
-                    let (mut value, object) = patched?;
-                    wipe(&mut value);
-                    object
+                    let patch = self.patch_of_its_part()?;
+                    let value = patched(stored, stored.to_value(), patch);
+                    self.read_after(stored, value)?
                 }
             },
             Self::Delete { id, version } => {
@@ -107,8 +104,15 @@ impl Effect {
                 if let Object::Unreadable(unreadable) = stored {
                     self.patched_metadata(unreadable)?;
                 }
-                let (patched, object) = self.patched(stored, value)?;
-                Ok(Some(patched).filter(|_| !is_gone(object.metadata())))
+                let patch = self.patch_of_its_part()?;
+                let mut patched = patched(stored, value.clone(), patch);
+                match self.read_after(stored, patched.clone()) {
+                    Ok(object) => Ok(Some(patched).filter(|_| !is_gone(object.metadata()))),
+                    Err(error) => {
+                        wipe(&mut patched);
+                        Err(error)
+                    }
+                }
             }
             Self::Delete { id, version } => {
                 let marked = deleted(at(id, version, Some(object))?, now);
@@ -125,22 +129,13 @@ impl Effect {
         }
     }
 
-    /// The stored object with the patch, also as JSON. The fields that only an API server
-    /// writes stay as they are.
-    fn patched(&self, stored: &Object, value: &Value) -> Result<(Value, Object), ApplyError> {
-        let mut patched = value.clone();
-        merge_patch::apply(&mut patched, self.patch_of_its_part()?);
-        let mut metadata = stored.metadata().clone();
-        if metadata.generation > 0 && patched.get("spec") != value.get("spec") {
-            metadata.generation = metadata.generation.saturating_add(1);
+    /// The object after a patch. One that could be read before has to be readable then.
+    fn read_after(&self, stored: &Object, value: Value) -> Result<Object, ApplyError> {
+        let object = Object::from_value(value);
+        match stored.as_unreadable().is_none() && object.as_unreadable().is_some() {
+            true => Err(ApplyError::Unreadable(self.id())),
+            false => Ok(object),
         }
-        write_own_fields(&mut patched, &metadata);
-        let object = Object::from_value(patched.clone());
-        if stored.as_unreadable().is_none() && object.as_unreadable().is_some() {
-            wipe(&mut patched);
-            return Err(ApplyError::Unreadable(self.id()));
-        }
-        Ok((patched, object))
     }
 
     /// The unreadable object with the patch, which changes its metadata only.
@@ -199,6 +194,24 @@ fn created(object: &Object, stored: Option<&Object>, now: Timestamp) -> Result<O
     metadata.creation_timestamp = Some(now);
     metadata.deletion_timestamp = None;
     Ok(object)
+}
+
+/// The JSON of a stored object with the patch. The fields that only an API server writes stay as
+/// they are.
+fn patched(stored: &Object, mut value: Value, patch: &Value) -> Value {
+    let metadata = stored.metadata();
+    let is_counted = metadata.generation > 0 && patch.get("spec").is_some();
+    let before = is_counted.then(|| value.get("spec").cloned());
+    merge_patch::apply(&mut value, patch);
+    if patch.get("metadata").is_some() {
+        write_own_fields(&mut value, metadata);
+    }
+    if before.is_some_and(|before| before.as_ref() != value.get("spec"))
+        && let Some(generation) = value.pointer_mut("/metadata/generation")
+    {
+        *generation = metadata.generation.saturating_add(1).into();
+    }
+    value
 }
 
 fn replaced(object: &Object, stored: &Object) -> Object {

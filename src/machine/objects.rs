@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     crypto::Entropy,
-    model::{ClusterId, Hex, Metadata, Object, ObjectRef, Resource, Timestamp, wipe},
+    model::{ClusterId, Metadata, Object, ObjectRef, Resource, Timestamp, wipe},
 };
 
 /// One cluster's objects in memory: for tests, fuzzers, simulations, and tools
@@ -48,8 +48,9 @@ pub struct Objects {
     /// The whole JSON of the objects that were given as JSON.
     #[debug(skip)]
     values: BTreeMap<ObjectRef, Arc<WipedValue>>,
+    /// The beginning of each UID, which is random. A revision follows.
     #[debug(skip)]
-    seed: [u8; 32],
+    uid_prefix: String,
     revision: u64,
     time: Timestamp,
 }
@@ -57,10 +58,13 @@ pub struct Objects {
 impl Objects {
     /// An empty store, whose UIDs follow from this entropy. Its time is the Unix epoch.
     pub fn new(entropy: &Entropy) -> Self {
+        let random = u64::from_be_bytes(entropy.derive("object UIDs", &[]));
+        let (high, middle) = (random >> 32, (random >> 16) & 0xffff);
         Self {
             objects: Store::default(),
             values: BTreeMap::new(),
-            seed: entropy.derive("object UIDs", &[]),
+            // A UUID of version 8 (RFC 9562, section 5.8).
+            uid_prefix: format!("{high:08x}-{middle:04x}-8{:03x}-8000-", random & 0xfff),
             revision: 0,
             time: Timestamp::EPOCH,
         }
@@ -122,7 +126,9 @@ impl Objects {
 
     /// Takes an object as another store keeps it: with its UID and its resource version.
     pub fn load(&mut self, object: Object) {
-        self.values.remove(&object.id());
+        if !self.values.is_empty() {
+            self.values.remove(&object.id());
+        }
         self.take(object);
     }
 
@@ -173,7 +179,9 @@ impl Objects {
     fn complete(&mut self, metadata: &mut Metadata) {
         self.revision = self.revision.saturating_add(1);
         if metadata.uid.is_empty() {
-            metadata.uid = uid(&self.seed, self.revision);
+            // The last field of a UUID has 48 bits.
+            let last = self.revision & 0xffff_ffff_ffff;
+            metadata.uid = format!("{}{last:012x}", self.uid_prefix);
         }
         metadata.resource_version = self.revision.to_string();
     }
@@ -195,27 +203,6 @@ impl Drop for WipedValue {
     fn drop(&mut self) {
         wipe(&mut self.0);
     }
-}
-
-/// A UUID of version 4 (RFC 9562, section 5.4).
-fn uid(seed: &[u8; 32], revision: u64) -> String {
-    let revision = revision.to_be_bytes();
-    let mut bytes: [u8; 16] = Entropy::from_bytes(*seed).derive("object UID", &[&revision]);
-    for (at, kept, set) in [(6, 0x0f, 0x40), (8, 0x3f, 0x80)] {
-        if let Some(byte) = bytes.get_mut(at) {
-            *byte = (*byte & kept) | set;
-        }
-    }
-    let digits = Hex(&bytes).to_string();
-    let group = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
-    [
-        group(0, 8),
-        group(8, 12),
-        group(12, 16),
-        group(16, 20),
-        group(20, 32),
-    ]
-    .join("-")
 }
 
 /// Stores objects that were kept elsewhere, with their UIDs.

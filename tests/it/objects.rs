@@ -142,9 +142,9 @@ fn two_stores_give_no_object_the_same_uid() {
     assert_eq!(uids.len(), 16, "{uids:?}");
 }
 
-/// RFC 9562, section 5.4.
+/// RFC 9562, section 5.8.
 #[test]
-fn a_uid_is_a_uuid_of_version_4() {
+fn a_uid_is_a_uuid_of_version_8() {
     for seed in 0..16 {
         let mut objects = Objects::new(&Entropy::from_bytes([seed; 32]));
         objects.insert(with_finalizer());
@@ -152,7 +152,7 @@ fn a_uid_is_a_uuid_of_version_4() {
         let groups: Vec<&str> = uid.split('-').collect();
         let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
         assert_eq!(lengths, [8, 4, 4, 4, 12], "{uid}");
-        assert!(groups[2].starts_with('4'), "{uid}");
+        assert!(groups[2].starts_with('8'), "{uid}");
         assert!(groups[3].starts_with(['8', '9', 'a', 'b']), "{uid}");
         let is_hex = |digit: char| digit.is_ascii_digit() || ('a'..='f').contains(&digit);
         assert!(groups.concat().chars().all(is_hex), "{uid}");

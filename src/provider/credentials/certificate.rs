@@ -140,7 +140,9 @@ fn take(
     let records = &mut plan.records;
     records.remember_until(&context.holder, until);
     let certificate = chain.leaf().fingerprint();
-    let issued = IssuedCertificate::new(chain, certificate, &request.csr, replaces, now);
+    // The first certificate for a request is a renewal of none.
+    let renewed = renews.and(replaces);
+    let issued = IssuedCertificate::new(chain, certificate, &request.csr, renewed, now);
     records.held(&context.holder, |held| held.take(issued));
     if let Holder::Slice(slice) = &context.holder {
         records.slice(slice).change(|record| {

@@ -28,7 +28,7 @@ pub(crate) struct IssuedCertificate {
     at: i64,
     /// When it expires, in seconds since the Unix epoch.
     until: i64,
-    /// SHA-256 of the certificate that it replaced.
+    /// SHA-256 of the certificate that it renewed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     replaced: Option<Bytes>,
 }
@@ -59,7 +59,7 @@ impl IssuedCertificate {
         chain: &CertificateChain,
         fingerprint: Fingerprint,
         csr: &Csr,
-        replaced: Option<Fingerprint>,
+        renewed: Option<Fingerprint>,
         now: Timestamp,
     ) -> Self {
         Self {
@@ -68,7 +68,7 @@ impl IssuedCertificate {
             csr: Bytes::from(csr.digest().as_slice()),
             at: now.unix(),
             until: chain.leaf().not_after.unix(),
-            replaced: replaced.map(|leaf| Bytes::from(leaf.as_bytes().as_slice())),
+            replaced: renewed.map(|leaf| Bytes::from(leaf.as_bytes().as_slice())),
         }
     }
 
@@ -85,7 +85,7 @@ impl IssuedCertificate {
         Some(Fingerprint::from_bytes(bytes))
     }
 
-    /// Whether this certificate replaced another one.
+    /// Whether this certificate renewed another one for the same request.
     pub(crate) fn is_renewed(&self) -> bool {
         self.replaced.is_some()
     }

@@ -50,10 +50,11 @@ fn the_seals_of_stored_secrets_do_not_change() {
             format!("liqo-auth-origin-token-{FOREIGN}"),
             "b654e6f3ccc8705b47bdd7548f8a1f1d82e3090327b02134f61c5b8d19a6b1f5",
         ),
+        // This one names the UID of the account, which the store has given.
         (
             &accounts.at_foreign,
             foreign_record,
-            "b0a57b6fda90cfc5cb003996f6103593e95c5784b9f2a140acc1632d34fe261a",
+            "1b600baf521eec3e481a21a360c733b248beb05bd5b3f6d4c6041f20e9884114",
         ),
     ] {
         let secret = objects.get::<Secret>("liqo", &name).unwrap();
