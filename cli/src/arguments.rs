@@ -13,6 +13,7 @@ mod inspect;
 mod kinds;
 mod legacy;
 mod listening;
+mod nonce;
 pub(crate) mod output_format;
 mod pages;
 pub(crate) mod peering_user;
@@ -51,6 +52,7 @@ pub(crate) use habits::explained;
 pub(crate) use inspect::Inspect;
 pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};
 pub(crate) use listening::{ListenOptions, WebhookOptions};
+pub(crate) use nonce::{CreateNonce, DeleteNonce};
 pub(crate) use pages::{command, parser};
 pub(crate) use rotate::{Rotate, RotateKey};
 pub(crate) use running::{GuardMode, Rbac, Run};
@@ -176,7 +178,7 @@ pub(crate) enum Command {
     /// The provider creates a nonce, and the consumer a resource slice.
     #[command(subcommand, after_help = MANUAL_FLOW)]
     Create(Create),
-    /// Delete a resource slice, a peering user or an AWS key
+    /// Delete a nonce, a resource slice, a peering user or an AWS key
     ///
     /// The consumer deletes a resource slice, and the provider the others.
     #[command(subcommand)]
@@ -383,6 +385,8 @@ pub(crate) enum Create {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Delete {
+    /// Take the invitation of a consumer back
+    Nonce(DeleteNonce),
     /// Give a part of a provider's resources back
     #[command(name = "resourceslice", visible_aliases = kinds::RESOURCE_SLICE)]
     ResourceSlice(DeleteResourceSlice),
@@ -391,22 +395,6 @@ pub(crate) enum Delete {
     /// Forget an access key that is deleted at AWS
     #[command(after_help = aws::EXAMPLES)]
     AwsKey(DeleteAwsKey),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CreateNonce {
-    /// The cluster ID of the remote cluster
-    #[arg(long, value_name = "ID")]
-    pub(crate) remote_cluster_id: ClusterId,
-    /// Let this cluster in without a handshake, if its Tenant asks for that
-    #[arg(long)]
-    pub(crate) tolerate_no_handshake: bool,
-    /// Replace the existing nonce with a new one
-    #[arg(long)]
-    pub(crate) replace: bool,
-    /// Output the resulting namespace and nonce secret, with no additional output
-    #[arg(short, long, value_enum, value_name = "FORMAT")]
-    pub(crate) output: Option<Format>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -147,6 +147,7 @@ Examples:
   liqo-auth create nonce --home ./cl-provider --remote-cluster-id cl-consumer
   liqo-auth create nonce --home ./cl-provider --remote-cluster-id cl-consumer --replace"),
     ("delete", DELETE),
+    ("delete nonce", DELETE),
     ("delete resourceslice", DELETE),
     ("delete peering-user", DELETE),
     ("get", GET),
@@ -241,6 +242,7 @@ A switch, such as --dry-run, also takes a value: --dry-run=true or --dry-run=fal
 
 const DELETE: &str = "\
 Examples:
+  liqo-auth delete nonce --home ./cl-provider --remote-cluster-id cl-consumer
   liqo-auth delete resourceslice mypool --home ./cl-consumer --remote-home ./cl-provider
   liqo-auth delete peering-user --home ./cl-provider --consumer-cluster-id cl-consumer
   liqo-auth delete peering-user --kubeconfig provider.kubeconfig --consumer-cluster-id cl-consumer";

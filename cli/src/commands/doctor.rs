@@ -31,7 +31,13 @@ pub(super) struct Finding {
 pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
     // A home that lost a key cannot be loaded, but has findings, too. So it is loaded
     // below.
-    let mut home = context.open_unloaded(Use::Read)?;
+    let mut home = match context.open_unloaded(Use::Read) {
+        Ok(home) => home,
+        Err(failure) => {
+            let finding = files::of_settings(&context.site()?, failure)?;
+            return report(context, arguments, &[finding], &[]);
+        }
+    };
     let now = context.clock.now()?;
     let (mut findings, mut notes) = (Vec::new(), Vec::new());
     findings.extend(of_name(context, &home)?);
@@ -58,26 +64,40 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
                     .iter()
                     .flat_map(|it| peerings::of(it, &options, now)),
             );
+            if !home.is_live() {
+                let due = peerings.iter().filter_map(|it| peerings::due(it, &options));
+                findings.extend(due);
+            }
         }
     }
     findings.extend(of_objects(&home));
     findings.extend(kept::of(home.objects()));
     if let Some(folder) = home.site().folder() {
         findings.extend(files::modes(folder)?);
+        findings.extend(files::no_room(folder));
         findings.extend(of_log(&home, now)?);
     }
+    report(context, arguments, &findings, &notes)
+}
+
+fn report(
+    context: &Context,
+    arguments: &Doctor,
+    findings: &[Finding],
+    notes: &[String],
+) -> Result<()> {
     if let Some(output) = &arguments.output {
         let findings = findings.iter();
         let findings = findings.map(|found| json!({ "what": found.what, "remedy": found.remedy }));
         let all = json!({ "findings": findings.collect::<Vec<_>>(), "notes": notes });
         context.document(&all, output)?;
     } else {
-        for Finding { what, remedy } in &findings {
+        for Finding { what, remedy } in findings {
             let text = context.printer.marked(Mark::Wrong, what);
             let remedy = context.printer.field("Remedy", remedy);
             context.printer.result(&format!("{text}{remedy}"))?;
         }
-        for note in &notes {
+        for note in notes {
             context.printer.message(&format!("Note: {note}"));
         }
     }

@@ -7,7 +7,6 @@ mod authenticate;
 mod aws;
 mod completion;
 mod condition;
-mod create_nonce;
 mod doctor;
 mod endpoint;
 mod export;
@@ -20,6 +19,7 @@ mod known;
 mod legacy;
 mod listing;
 mod manual;
+mod nonce;
 mod peering_user;
 mod rbac;
 mod release;
@@ -88,7 +88,7 @@ fn carry_out(context: &Context, command: Command) -> Result<()> {
     match command {
         Command::Init(arguments) => init::run(context, &arguments),
         Command::Authenticate(arguments) => authenticate::run(context, &arguments),
-        Command::Create(Create::Nonce(arguments)) => create_nonce::run(context, &arguments),
+        Command::Create(Create::Nonce(arguments)) => nonce::create(context, &arguments),
         Command::Get(Get::Tenants(arguments)) => get::tenants(context, &arguments),
         Command::Get(Get::Identities(arguments)) => get::identities(context, &arguments),
         Command::Get(Get::ResourceSlices(arguments)) => slices::get(context, &arguments),
@@ -120,6 +120,7 @@ fn carry_out(context: &Context, command: Command) -> Result<()> {
         Command::Generate(Generate::PeeringUser(arguments)) => {
             peering_user::generate(context, &arguments)
         }
+        Command::Delete(Delete::Nonce(arguments)) => nonce::delete(context, &arguments),
         Command::Delete(Delete::PeeringUser(arguments)) => {
             peering_user::delete(context, &arguments)
         }

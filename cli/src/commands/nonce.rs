@@ -1,34 +1,46 @@
-//! `create nonce`: the first step, on the provider.
+//! `create nonce` and `delete nonce`: a provider invites a consumer, and takes that back.
 
-use liqo_auth::model::{Namespace, Resource};
+use liqo_auth::{
+    error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
+    model::{Namespace, Resource},
+    provider::Phase,
+};
 
 use super::{get, listing};
 use crate::{
-    arguments::CreateNonce,
+    arguments::{CreateNonce, DeleteNonce},
     consumer_side::sentence,
     context::Context,
     failure::{Failure, Result},
     home::Use,
-    output::Side,
-    provider_side::{ProviderSide, ProviderStand, nonce_secret, refused},
+    output::{Side, program},
+    provider_side::{ProviderSide, ProviderStand, has_tenant, nonce_secret, refused},
 };
 
-pub(super) fn run(context: &Context, arguments: &CreateNonce) -> Result<()> {
+pub(super) fn create(context: &Context, arguments: &CreateNonce) -> Result<()> {
     let peer = &arguments.remote_cluster_id;
     let mut home = context.open(Use::Write)?;
     if arguments.tolerate_no_handshake {
         home.peer_mut(peer).tolerate_no_handshake = true;
     }
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
-    match provider.invite()? {
-        // With --replace, go on: the stored Tenant may be refused because it signs
-        // an old nonce.
-        ProviderStand::Refused(error) if !arguments.replace => {
-            return Err(refused(provider.home, &error));
+    let is_replaced = match provider.invite()? {
+        _ if arguments.replace => true,
+        ProviderStand::Refused(error) if is_of_a_nonce_that_serves_no_more(&error) => true,
+        ProviderStand::Refused(error) => return Err(refused(provider.home, &error)),
+        ProviderStand::AwaitsTenant | ProviderStand::Tolerated | ProviderStand::Ended => false,
+        ProviderStand::AwaitsApproval
+        | ProviderStand::AwaitsCertificate
+        | ProviderStand::Authenticated
+        | ProviderStand::Drained => {
+            return Err(Failure::waiting(format!(
+                "{peer} has signed its nonce already, and needs no other one. If it has to prove its key again: {} create nonce {} --remote-cluster-id {peer} --replace",
+                program(),
+                provider.home.site().options()
+            )));
         }
-        _ => {}
-    }
-    if arguments.replace {
+    };
+    if is_replaced {
         for notice in provider.replace_nonce()?.iter().map(sentence) {
             context.printer.warning(&notice);
         }
@@ -48,4 +60,43 @@ pub(super) fn run(context: &Context, arguments: &CreateNonce) -> Result<()> {
     context
         .printer
         .info(Side::Only, &format!("Nonce retrieved: {text}"))
+}
+
+/// Whether a Tenant is refused since it signs a nonce that was used, replaced or has expired.
+fn is_of_a_nonce_that_serves_no_more(error: &Error) -> bool {
+    matches!(
+        error.fault(),
+        Fault::PeerMisbehaved(PeerMisbehaved::NonceUsed)
+            | Fault::PeerIncompatible(PeerIncompatible::NonceExpired { .. })
+    )
+}
+
+pub(super) fn delete(context: &Context, arguments: &DeleteNonce) -> Result<()> {
+    let peer = &arguments.remote_cluster_id;
+    let mut home = context.open(Use::Write)?;
+    let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
+    if has_tenant(&provider.view()) {
+        return Err(Failure::waiting(format!(
+            "{peer} has answered its invitation by a Tenant. To end the peering: {} unauthenticate {} --remote-cluster-id {peer}",
+            program(),
+            provider.home.site().options()
+        )));
+    }
+    if matches!(
+        provider.status()?.phase,
+        Phase::Uninvited | Phase::Ended { .. }
+    ) {
+        return Err(Failure::waiting(format!(
+            "{} has no invitation for {peer}",
+            provider.home.site()
+        )));
+    }
+    provider.administer("the nonce is not deleted", |provider, view, _| {
+        provider.end(view)
+    })?;
+    provider.settle()?;
+    context.printer.info(
+        Side::Only,
+        &format!("Nonce deleted: {peer} is not invited any more"),
+    )
 }

@@ -28,7 +28,9 @@ pub(super) fn run(context: &Context, arguments: &Release) -> Result<()> {
     let mut lines = Vec::new();
     if let Some(Some(key)) = released {
         lines.push(format!(
-            "The key {key} is no longer pinned for the consumer {peer}: the next key that signs this cluster's nonce will be.\n"
+            "The key {key} is no longer pinned for the consumer {peer}: the next key that signs this cluster's nonce will be. The command that makes the nonce: {} create nonce {} --remote-cluster-id {peer}\n",
+            program(),
+            home.site().options()
         ));
     }
     if let Some(keys) = also {

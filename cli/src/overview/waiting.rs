@@ -99,6 +99,11 @@ impl Waits {
             text,
         }
     }
+
+    /// Whether a run of this tool does what is due.
+    pub(crate) fn is_for_a_run(&self) -> bool {
+        self.what == What::Run
+    }
 }
 
 /// Who does what, as people read it.

@@ -1,47 +1,104 @@
-//! The modes of a home's files.
+//! The files of a home: their modes, the room for more, and the settings.
 
 use std::{
     fs,
+    io::{self, Write},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
 use anyhow::Context as _;
+use rustix::{
+    fs::{CWD, Mode, OFlags, fsync, openat},
+    io::Errno,
+};
 
 use super::Finding;
-use crate::failure::Result;
+use crate::{
+    failure::{Code, Failure, Result},
+    home::Site,
+};
 
-/// The private files and folders that others than their owner may open.
+/// The private files and folders that others than their owner may open, and the public ones that
+/// others may write.
 pub(super) fn modes(home: &Path) -> Result<Vec<Finding>> {
-    let mut open = Vec::new();
+    let mut findings = Vec::new();
     for area in ["private", "records", "home.yaml", "audit.log", "audit.head"] {
-        walk(&home.join(area), &mut open)?;
-    }
-    Ok(open
-        .into_iter()
-        .map(|(path, mode)| {
-            let path = path.display();
-            Finding::new(
-                format!("others than the owner may open {path}: its mode is {mode:04o}"),
-                format!("chmod go= '{path}'"),
-            )
-        })
-        .collect())
-}
-
-fn walk(path: &Path, open: &mut Vec<(PathBuf, u32)>) -> Result<()> {
-    let shown = || path.display().to_string();
-    let Ok(metadata) = fs::symlink_metadata(path) else {
-        return Ok(());
-    };
-    let mode = metadata.permissions().mode() & 0o7777;
-    if mode & 0o077 != 0 && !metadata.is_symlink() {
-        open.push((path.to_owned(), mode));
-    }
-    if metadata.is_dir() {
-        for entry in fs::read_dir(path).with_context(shown)? {
-            walk(&entry.with_context(shown)?.path(), open)?;
+        for (path, mode) in beyond(&home.join(area), 0o077, true)? {
+            findings.push(of_mode("open", &path, mode, "go="));
         }
     }
+    let public = beyond(home, 0o022, false)?.into_iter();
+    for (path, mode) in public.chain(beyond(&home.join("manifests"), 0o022, true)?) {
+        findings.push(of_mode("write", &path, mode, "go-w"));
+    }
+    Ok(findings)
+}
+
+fn of_mode(may: &str, path: &Path, mode: u32, change: &str) -> Finding {
+    let path = path.display();
+    Finding::new(
+        format!("others than the owner may {may} {path}: its mode is {mode:04o}"),
+        format!("chmod {change} '{path}'"),
+    )
+}
+
+/// What has one of these bits in its mode: the path, and what is in it.
+fn beyond(path: &Path, bits: u32, is_deep: bool) -> Result<Vec<(PathBuf, u32)>> {
+    let shown = || path.display().to_string();
+    let Ok(metadata) = fs::symlink_metadata(path) else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    let mode = metadata.permissions().mode() & 0o7777;
+    if mode & bits != 0 && !metadata.is_symlink() {
+        found.push((path.to_owned(), mode));
+    }
+    if is_deep && metadata.is_dir() {
+        for entry in fs::read_dir(path).with_context(shown)? {
+            found.extend(beyond(&entry.with_context(shown)?.path(), bits, true)?);
+        }
+    }
+    Ok(found)
+}
+
+/// A home to which nothing can be written: a trial writes a file without a name, of which nothing
+/// is left.
+pub(super) fn no_room(home: &Path) -> Option<Finding> {
+    let error = write_unnamed(home).err()?;
+    Some(Finding::new(
+        format!("nothing can be written to {}: {error}", home.display()),
+        "Let this user write to the folder, or make room on its file system.",
+    ))
+}
+
+fn write_unnamed(folder: &Path) -> io::Result<()> {
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = match openat(CWD, folder, flags, Mode::RUSR | Mode::WUSR) {
+        // The file system has no files without a name.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR) => return Ok(()),
+        opened => opened?,
+    };
+    let mut file = fs::File::from(file);
+    file.write_all(&[0; 4096])?;
+    fsync(&file)?;
     Ok(())
+}
+
+/// The settings of a home that are a link, or cannot be read as settings.
+pub(super) fn of_settings(site: &Site, failure: Failure) -> Result<Finding> {
+    let Site::Folder(home) = site else {
+        return Err(failure);
+    };
+    let settings = home.join("home.yaml");
+    let is_link = fs::symlink_metadata(&settings).is_ok_and(|settings| settings.is_symlink());
+    let settings = settings.display();
+    let remedy = match failure.code {
+        _ if is_link => format!("Put the file itself in the place of the link {settings}."),
+        Code::AtOdds => format!(
+            "Mend the line of {settings} that the message names, or restore the file from a backup."
+        ),
+        _ => return Err(failure),
+    };
+    Ok(Finding::new(failure.to_string(), remedy))
 }

@@ -9,7 +9,7 @@ use liqo_auth::{
 use super::Finding;
 use crate::{
     output::{escaped, program},
-    overview::{Certificate, Peering, Role},
+    overview::{Certificate, Peering, Role, Waits},
 };
 
 /// What is refused or expired in a peering, or stays as it is until a person acts.
@@ -47,6 +47,20 @@ pub(super) fn of(peering: &Peering, options: &str, now: Timestamp) -> Vec<Findin
         Some(Finding::new(what, &waits.deed))
     }));
     findings
+}
+
+/// What is due in a home: nobody does it but a person. On a cluster, the controllers do.
+pub(super) fn due(peering: &Peering, options: &str) -> Option<Finding> {
+    let is_due = peering.waits_for.iter().any(Waits::is_for_a_run);
+    is_due.then(|| {
+        Finding::new(
+            format!(
+                "{}: something is due at this side (phase {})",
+                peering.peer, peering.phase
+            ),
+            format!("{} renew {options}", program()),
+        )
+    })
 }
 
 /// The advice of the library, with the commands that follow it.

@@ -10,3 +10,4 @@ mod manifests;
 mod origins;
 mod refusals;
 mod trials;
+mod ways_out;

@@ -161,6 +161,11 @@ const WRITERS: &[(&str, &str, End)] = &[
         Changes,
     ),
     (
+        "delete nonce",
+        "delete nonce --home cl-provider --remote-cluster-id cl-third",
+        Changes,
+    ),
+    (
         "delete resourceslice",
         "delete rs mypool --home cl-consumer --remote-home cl-provider",
         Changes,

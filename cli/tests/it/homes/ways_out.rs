@@ -1,0 +1,224 @@
+//! From a symptom to its cause: a script that follows what is printed, and nothing else.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+};
+
+use crate::tool::{Folder, Run};
+
+const AUTHENTICATE: &str = "authenticate --home cl-consumer --remote-home cl-provider";
+const DOCTOR: &str = "doctor --home cl-provider";
+const OF_CONSUMER: &str = "--home cl-provider --remote-cluster-id cl-consumer";
+
+/// The first command of the tool that a text names, without the program.
+fn command_in(text: &str) -> String {
+    let (_, after) = text
+        .split_once("liqo-auth ")
+        .unwrap_or_else(|| panic!("{text}"));
+    let words = after.split_whitespace();
+    let is_of_command = |word: &&str| !["and", "or", "Then", "signs"].contains(word);
+    let words: Vec<&str> = words.take_while(is_of_command).collect();
+    words.join(" ").trim_end_matches(['.', '`']).to_owned()
+}
+
+/// A doctor's run that has one finding: what is wrong, and the remedy.
+fn finding(folder: &Folder, doctor: &str) -> (String, String) {
+    let run = folder.run(&format!("{doctor} -o json"));
+    assert_eq!(run.code, 4, "{run:?}");
+    let all: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    let [found] = all["findings"].as_array().unwrap().as_slice() else {
+        panic!("{run:?}");
+    };
+    let text = |field: &str| found[field].as_str().unwrap().to_owned();
+    (text("what"), text("remedy"))
+}
+
+fn is_well(folder: &Folder, home: &str) {
+    let run = folder.run(&format!("doctor --home {home}"));
+    assert_eq!(
+        (run.code, run.err.as_str()),
+        (0, "Nothing is wrong.\n"),
+        "{run:?}"
+    );
+}
+
+fn with_peering() -> Folder {
+    let folder = Folder::new();
+    folder.ok("init --home cl-consumer --api-server https://172.19.0.2:6443");
+    folder.ok("init --home cl-provider --api-server https://172.19.0.3:6443");
+    folder.ok(AUTHENTICATE);
+    folder
+}
+
+#[test]
+fn a_lost_consumer_comes_back() {
+    let folder = with_peering();
+    fs::remove_dir_all(folder.path("cl-consumer")).unwrap();
+    folder.ok("init --home cl-consumer --api-server https://172.19.0.2:6443");
+    let run = folder.run(AUTHENTICATE);
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(
+        run.err.contains("release the pinned key only if"),
+        "{run:?}"
+    );
+    let released = folder.ok(&format!("release {OF_CONSUMER}"));
+    let create = command_in(&released);
+    assert_eq!(create, format!("create nonce {OF_CONSUMER}"));
+    let run = folder.run(&create);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.err.contains("The nonce was replaced"), "{run:?}");
+    folder.ok(AUTHENTICATE);
+    is_well(&folder, "cl-consumer");
+    is_well(&folder, "cl-provider");
+}
+
+#[test]
+fn a_nonce_that_was_signed_is_not_handed_out_again() {
+    let folder = with_peering();
+    let create = format!("create nonce {OF_CONSUMER}");
+    let err = folder.refused(&create, "", 4);
+    assert!(
+        err.contains("cl-consumer has signed its nonce already, and needs no other one"),
+        "{err}"
+    );
+    assert_eq!(command_in(&err), format!("{create} --replace"));
+    folder.ok("drain tenant cl-consumer --home cl-provider");
+    folder.refused(&create, "", 4);
+}
+
+#[test]
+fn an_invitation_is_taken_back() {
+    let folder = Folder::with_homes();
+    let delete = format!("delete nonce {OF_CONSUMER}");
+    let err = folder.refused(&delete, "", 4);
+    assert!(err.contains("has no invitation for cl-consumer"), "{err}");
+    let tenant = folder.tenant();
+    let said = folder.ok(&delete);
+    assert!(
+        said.contains("cl-consumer is not invited any more"),
+        "{said}"
+    );
+    // It does not come back, and what signs it is refused.
+    folder.ok("renew --home cl-provider");
+    let shown = folder.ok("status --home cl-provider -o json");
+    assert!(shown.contains(r#""peerings": []"#), "{shown}");
+    folder.refused("apply --home cl-provider -f -", &tenant, 3);
+    folder.refused(&delete, "", 4);
+
+    folder.ok(AUTHENTICATE);
+    let err = folder.refused(&delete, "", 4);
+    assert!(
+        err.contains("has answered its invitation by a Tenant"),
+        "{err}"
+    );
+    folder.ok(&command_in(&err));
+    let err = folder.refused(&delete, "", 4);
+    assert!(err.contains("has no invitation for cl-consumer"), "{err}");
+}
+
+#[test]
+fn what_is_due_is_found_and_done() {
+    let folder = with_peering();
+    let kubeconfig = "cl-consumer/private/liqo-tenant-cl-provider/secret.kubeconfig-controlplane-cl-provider.yaml";
+    fs::remove_file(folder.path(kubeconfig)).unwrap();
+    let (what, remedy) = finding(&folder, "doctor --home cl-consumer");
+    assert_eq!(
+        what,
+        "cl-provider: something is due at this side (phase NeedsKubeconfig)"
+    );
+    folder.ok(&command_in(&remedy));
+    assert!(folder.path(kubeconfig).exists());
+    is_well(&folder, "cl-consumer");
+
+    folder.ok("create nonce --home cl-provider --remote-cluster-id cl-other");
+    let nonce = "cl-provider/private/liqo-tenant-cl-other/secret.liqo-nonce.yaml";
+    fs::remove_file(folder.path(nonce)).unwrap();
+    let (what, remedy) = finding(&folder, DOCTOR);
+    assert_eq!(
+        what,
+        "cl-other: something is due at this side (phase NeedsNonce)"
+    );
+    folder.ok(&command_in(&remedy));
+    is_well(&folder, "cl-provider");
+}
+
+#[test]
+fn folders_that_others_may_write_are_found() {
+    let folder = with_peering();
+    for (name, mode, may) in [
+        ("cl-provider", 0o777, "write"),
+        ("cl-provider/manifests", 0o775, "write"),
+        ("cl-provider/private", 0o755, "open"),
+    ] {
+        let path = folder.path(name);
+        let before = fs::metadata(&path).unwrap().permissions();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        let (what, remedy) = finding(&folder, DOCTOR);
+        let expected = format!("others than the owner may {may} {name}: its mode is {mode:04o}");
+        assert_eq!(what, expected);
+        let words: Vec<&str> = remedy.split(' ').collect();
+        let [program, change, _] = words[..] else {
+            panic!("{remedy}");
+        };
+        let status = std::process::Command::new(program)
+            .arg(change)
+            .arg(&path)
+            .status();
+        assert!(status.unwrap().success(), "{remedy}");
+        is_well(&folder, "cl-provider");
+        fs::set_permissions(&path, before).unwrap();
+    }
+}
+
+#[test]
+fn settings_that_cannot_be_read_are_a_finding_with_a_remedy() {
+    let folder = with_peering();
+    let path = folder.path("cl-provider/home.yaml");
+    let settings = folder.read("cl-provider/home.yaml");
+    folder.write("cl-provider/home.yaml", &format!("{settings}foo: [\n"));
+    let (what, remedy) = finding(&folder, DOCTOR);
+    assert!(what.starts_with("cl-provider/home.yaml: line "), "{what}");
+    assert!(
+        remedy.starts_with("Mend the line of cl-provider/home.yaml"),
+        "{remedy}"
+    );
+
+    folder.write("elsewhere.yaml", &settings);
+    fs::remove_file(&path).unwrap();
+    symlink(folder.path("elsewhere.yaml"), &path).unwrap();
+    let (what, remedy) = finding(&folder, DOCTOR);
+    assert!(what.contains("it is a symbolic link"), "{what}");
+    assert_eq!(
+        remedy,
+        "Put the file itself in the place of the link cl-provider/home.yaml."
+    );
+
+    // Without a home, nothing is wrong with one.
+    let Run { code, err, .. } = folder.run("doctor --home cl-nobody");
+    assert!(code != 4 && err.contains("cl-nobody"), "{code}: {err}");
+}
+
+/// The superuser writes everywhere but where a file cannot be changed.
+#[test]
+fn a_home_to_which_nothing_can_be_written_is_found() {
+    let folder = with_peering();
+    let path = folder.path("cl-provider");
+    let before = fs::metadata(&path).unwrap().permissions();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o500)).unwrap();
+    let is_writable = fs::File::create(path.join("probe")).is_ok();
+    let run = folder.run(DOCTOR);
+    fs::set_permissions(&path, before).unwrap();
+    if is_writable {
+        fs::remove_file(path.join("probe")).unwrap();
+        assert!(!run.out.contains("nothing can be written"), "{run:?}");
+        return;
+    }
+    assert_eq!(run.code, 4, "{run:?}");
+    for part in [
+        "nothing can be written to cl-provider: ",
+        "Let this user write to the folder",
+    ] {
+        assert!(run.out.contains(part), "{part}: {run:?}");
+    }
+}
