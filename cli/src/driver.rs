@@ -1,9 +1,9 @@
 //! Drives one side of a peering on a home, as the library says. Both sides use this code.
 
-use std::thread;
+use std::{fmt, thread};
 
 use liqo_auth::{
-    error::Error,
+    error::{Error, Fault, PeerIncompatible},
     machine::{
         Env, Machine, Message, MessageBody, Notice, Step, View,
         drive::{Applied, Next, Run, Stopped},
@@ -15,6 +15,7 @@ use crate::{
     environment::Clock,
     failure::{Failure, Result},
     home::{Home, overtaken},
+    output::program,
     signer::sign_approved,
 };
 
@@ -137,8 +138,19 @@ impl<M: Machine> Driver<'_, M> {
         failure(self.home, error)
     }
 
+    /// The failure, with the command that its advice speaks of.
+    fn refusal(&self, subject: &str, error: &Error) -> Failure {
+        let failure = Failure::of(subject, error);
+        match error.fault() {
+            Fault::PeerIncompatible(PeerIncompatible::EndpointChanged) => {
+                failure.and(&release_command(&self.home.site().options(), &self.peer))
+            }
+            _ => failure,
+        }
+    }
+
     fn carry_out(&mut self, step: Result<Step, Error>, subject: &str) -> Result<Step> {
-        let step = step.map_err(|error| Failure::of(subject, &error))?;
+        let step = step.map_err(|error| self.refusal(subject, &error))?;
         self.home.carry_out(&step, self.clock.now()?)?;
         Ok(step)
     }
@@ -184,6 +196,14 @@ pub(crate) fn go_on(
 }
 
 /// The failure for an error in a home.
+/// How to have the pins of a provider forgotten.
+pub(crate) fn release_command(options: &str, provider: impl fmt::Display) -> String {
+    format!(
+        "The command is {} release {options} --remote-cluster-id {provider}.",
+        program()
+    )
+}
+
 pub(crate) fn failure(home: &Home, error: &Error) -> Failure {
     Failure::of(&home.site().to_string(), error)
 }

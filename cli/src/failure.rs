@@ -3,6 +3,7 @@
 use std::fmt;
 
 use liqo_auth::error::{Error, Fault, LocalFault, Precondition};
+use liqo_auth_kube::Unreachable;
 
 /// A failed command: a paragraph for a person, and a code for a script.
 #[derive(Debug)]
@@ -78,6 +79,14 @@ impl Failure {
             ..self
         }
     }
+
+    /// The same failure, with a sentence after its message.
+    pub(crate) fn and(self, sentence: &str) -> Self {
+        Self {
+            message: format!("{} {sentence}", self.message),
+            ..self
+        }
+    }
 }
 
 /// Whether the input was refused because this side has a newer object. Waiting
@@ -106,8 +115,10 @@ impl fmt::Display for Failure {
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
+        let is_unreachable = error.chain().any(|cause| cause.is::<Unreachable>());
+        let counts = |cause: &&Cause| !is_unreachable || !is_of_a_request(*cause);
         let mut message = String::new();
-        for cause in error.chain().map(ToString::to_string) {
+        for cause in error.chain().filter(counts).map(ToString::to_string) {
             // The text of some errors already contains the text of their cause.
             if message.ends_with(&cause) {
                 continue;
@@ -119,6 +130,16 @@ impl From<anyhow::Error> for Failure {
         }
         Self::new(Code::Internal, message)
     }
+}
+
+type Cause = dyn std::error::Error + 'static;
+
+/// Whether an error only says which request has failed. That does not matter if the API server
+/// cannot be reached.
+fn is_of_a_request(error: &Cause) -> bool {
+    error.is::<kube::Error>()
+        || error.is::<Box<kube::Error>>()
+        || error.is::<liqo_auth_kube::Error>()
 }
 
 impl From<std::io::Error> for Failure {

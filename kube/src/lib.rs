@@ -76,7 +76,7 @@ pub use kube;
 pub use live::{answered, follow, list};
 pub use object::{find, get, resource};
 pub use offloading::LimitsEnforcement;
-pub use proxy::{client_of, client_within, config_of};
+pub use proxy::{Unreachable, client_of, client_within, config_of};
 pub use transport::{Link, RemoteCluster, Transport};
 
 /// The README's example, compiled.

@@ -4,7 +4,7 @@
 //! kubeconfig ── its proxy-url ──┐
 //!                               ├─▶ config_of ──▶ client_of ──▶ proxy ── CONNECT ──▶ API server
 //! environment ── HTTPS_PROXY ───┘                     │
-//!                NO_PROXY                             └─ a failure names the proxy
+//!                NO_PROXY                             └─ a failure names the route
 //! ```
 
 mod environment;
@@ -23,6 +23,7 @@ use liqo_auth::{crypto::BoxError, policy::Addresses};
 use tower::{Service, util::MapErrLayer};
 
 use self::route::Route;
+pub use self::route::Unreachable;
 use crate::{Error, error::with_sources};
 
 /// What a client needs, from a kubeconfig, with the proxy that `kubectl` would use. Give it
@@ -64,10 +65,10 @@ pub(crate) fn chosen(own: Option<&str>, api_server: &Uri) -> Result<Option<Uri>,
     .transpose()
 }
 
-/// A client that reaches the API server by the configured proxy. If there is a proxy, a
-/// failure to connect names the proxy, without the password in its URL, and says what to
-/// do. The whole connection has 20 s then, so that this failure comes before that of a
-/// request.
+/// A client that reaches the API server by the configured proxy. A failure to connect is
+/// [`Unreachable`], which names the API server. If there is a proxy, it also names the proxy,
+/// without the password in its URL, and says what to do. The whole connection has 20 s then, so
+/// that this failure comes before that of a request.
 ///
 /// # Errors
 /// Those of kube-rs. [`kube::Error::Service`] with [`Error::Proxy`] if the scheme of the
@@ -97,32 +98,29 @@ pub fn client_within(mut config: Config, addresses: &Addresses) -> Result<Client
     Ok(client_by(within::builder(&config, addresses)?, route))
 }
 
-/// The way by the configured proxy. The configuration gets the limit of its connections.
-fn route_of(config: &mut Config) -> Result<Option<Route>, kube::Error> {
+/// The way to the API server, by the configured proxy if there is one. The configuration then gets the limit of its connections.
+fn route_of(config: &mut Config) -> Result<Route, kube::Error> {
     let Some(proxy) = &config.proxy_url else {
-        return Ok(None);
+        return Ok(Route::direct(&config.cluster_url));
     };
     let field = field_of(proxy, &config.cluster_url);
     usable(&proxy.to_string(), &field).map_err(|error| kube::Error::Service(Box::new(error)))?;
-    let route = Route::new(&config.cluster_url, proxy, field);
+    let route = Route::by_proxy(&config.cluster_url, proxy, field);
     tracing::debug!(%route, "connects by a proxy");
     let limit = config.connect_timeout.unwrap_or(TWENTY_SECONDS);
     config.connect_timeout = Some(limit.min(TWENTY_SECONDS));
-    Ok(Some(route))
+    Ok(route)
 }
 
-/// A client whose failures name the proxy, if there is one.
-fn client_by<S, B>(builder: ClientBuilder<S>, route: Option<Route>) -> Client
+/// A client whose failures to connect name the route.
+fn client_by<S, B>(builder: ClientBuilder<S>, route: Route) -> Client
 where
     S: Service<Request<Body>, Response = Response<B>, Error = BoxError> + Send + 'static,
     S::Future: Send,
     B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    let explained = MapErrLayer::new(move |error: BoxError| match &route {
-        Some(route) => route.explain(error),
-        None => error,
-    });
+    let explained = MapErrLayer::new(move |error: BoxError| route.explain(error));
     builder.with_layer(&explained).build()
 }
 

@@ -1,4 +1,4 @@
-//! What the failure of a connection by a proxy means.
+//! What the failure of a connection means.
 
 use std::{error, fmt, iter::successors};
 
@@ -9,51 +9,82 @@ use liqo_auth::crypto::BoxError;
 use super::without_user;
 use crate::error::with_sources;
 
-/// The way to an API server by a proxy, for messages.
+/// The way to an API server, for messages.
 #[derive(Clone)]
 pub(super) struct Route {
     api_server: String,
-    /// The host and the port that the proxy is asked for.
-    target: String,
-    proxy: String,
-    /// What names the proxy.
-    field: String,
+    /// `None` if the API server is reached directly.
+    by: Option<Proxy>,
 }
 
-/// An API server cannot be reached by its proxy.
+/// The proxy on the way.
+#[derive(Clone)]
+struct Proxy {
+    url: String,
+    /// What names the proxy.
+    field: String,
+    /// The host and the port that the proxy is asked for.
+    target: String,
+}
+
+/// An API server cannot be reached: its address, or the proxy in front of it. This is a cause of
+/// [`Error::Request`](crate::Error::Request), by a client that [`client_of`](crate::client_of) or
+/// [`client_within`](crate::client_within) has made. Its text is one sentence that names the API
+/// server, the proxy and the cause, and no password of the proxy. With a proxy, what to do follows.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot reach {route}: {cause}. {advice}")]
-struct Unconnected {
+#[error("cannot reach {route}: {cause}{advice}")]
+pub struct Unreachable {
     route: String,
     cause: String,
     advice: String,
 }
 
 impl Route {
-    pub(super) fn new(api_server: &Uri, proxy: &Uri, field: String) -> Self {
+    pub(super) fn direct(api_server: &Uri) -> Self {
+        Self {
+            api_server: without_user(api_server),
+            by: None,
+        }
+    }
+
+    pub(super) fn by_proxy(api_server: &Uri, proxy: &Uri, field: String) -> Self {
         let host = api_server.host().unwrap_or_default();
         let port = api_server.port_u16().unwrap_or(443);
         Self {
             api_server: without_user(api_server),
-            target: format!("{host}:{port}"),
-            proxy: without_user(proxy),
-            field,
+            by: Some(Proxy {
+                url: without_user(proxy),
+                field,
+                target: format!("{host}:{port}"),
+            }),
         }
     }
 
-    /// An error that names the proxy, if the connection has failed. Another error stays as
+    /// An error that names the route, if the connection has failed. Another error stays as
     /// it is.
     pub(super) fn explain(&self, error: BoxError) -> BoxError {
-        let Some(cause) = cause_of_connection(&*error) else {
+        let Some(failed) = failed_connection(&*error) else {
             return error;
         };
-        Box::new(Unconnected {
+        let (cause, advice) = match &self.by {
+            // The layers above the root have texts for developers.
+            None => (root_of(failed).to_string(), String::new()),
+            Some(proxy) => {
+                let cause =
+                    error::Error::source(failed).map_or_else(|| failed.to_string(), with_sources);
+                let advice = format!(". {}", proxy.advice(&cause));
+                (cause, advice)
+            }
+        };
+        Box::new(Unreachable {
             route: self.to_string(),
-            advice: self.advice(&cause),
             cause,
+            advice,
         })
     }
+}
 
+impl Proxy {
     /// What to do. The texts are those of hyper-util and hyper-timeout, which do not publish
     /// the kinds of these failures.
     fn advice(&self, cause: &str) -> String {
@@ -77,28 +108,24 @@ impl Route {
 
 impl fmt::Display for Route {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            api_server,
-            proxy,
-            field,
-            ..
-        } = self;
-        write!(
-            formatter,
-            "the API server {api_server} by the proxy {proxy} ({field})"
-        )
+        write!(formatter, "the API server {}", self.api_server)?;
+        match &self.by {
+            Some(Proxy { url, field, .. }) => write!(formatter, " by the proxy {url} ({field})"),
+            None => Ok(()),
+        }
     }
 }
 
-/// Why no connection was made. `None` if the error is another one.
-fn cause_of_connection(error: &(dyn error::Error + 'static)) -> Option<String> {
+/// The failure to connect among the causes of an error.
+fn failed_connection<'e>(error: &'e (dyn error::Error + 'static)) -> Option<&'e legacy::Error> {
     let mut causes = successors(Some(error), |error| error.source());
-    let failed = causes.find_map(|cause| {
+    causes.find_map(|cause| {
         let cause = cause.downcast_ref::<legacy::Error>()?;
         cause.is_connect().then_some(cause)
-    })?;
-    Some(match error::Error::source(failed) {
-        Some(cause) => with_sources(cause),
-        None => failed.to_string(),
     })
+}
+
+fn root_of<'e>(error: &'e (dyn error::Error + 'static)) -> &'e (dyn error::Error + 'static) {
+    let causes = successors(Some(error), |error| error.source());
+    causes.last().unwrap_or(error)
 }

@@ -1,7 +1,9 @@
 //! API servers behind a proxy, and proxies that fail.
 
 use std::{
+    error,
     io::{BufRead, BufReader, Read, Write},
+    iter::successors,
     net::{SocketAddr, TcpListener},
     sync::{Arc, Mutex},
     thread,
@@ -19,7 +21,7 @@ use kube::{
 };
 use liqo_auth::{Consumer, consumer::ConsumerConfig, crypto::OneKey, policy::Addresses};
 use liqo_auth_kube::{
-    Cluster, Controller, RemoteCluster, Transport, client_of, client_within, config_of,
+    Cluster, Controller, RemoteCluster, Transport, Unreachable, client_of, client_within, config_of,
 };
 use serde_json::{Value, json};
 use tower::service_fn;
@@ -79,6 +81,19 @@ async fn a_proxy_that_fails_is_named_without_its_password() {
         assert!(causes.contains(&route), "{causes}");
         assert!(!causes.contains("secret"), "{causes}");
     }
+}
+
+/// One sentence, of which the failure of a request is the cause.
+#[tokio::test]
+async fn an_api_server_that_cannot_be_reached_is_named_with_the_root_of_the_failure() {
+    let nobody = no_proxy_at();
+    let client = client(&format!("http://{nobody}"), "").await;
+    let remote = RemoteCluster::new(client, id("milan"), id("rome"));
+    let error = remote.deliver(&to_milan(empty_tenant())).await.unwrap_err();
+    let found = chain(&*error).find_map(|cause| cause.downcast_ref::<Unreachable>());
+    let expected =
+        format!("cannot reach the API server http://{nobody}: Connection refused (os error 111)");
+    assert_eq!(found.unwrap().to_string(), expected);
 }
 
 #[tokio::test]
@@ -182,10 +197,16 @@ async fn config(api_server: &str, proxy_url: &str) -> Config {
     config.unwrap()
 }
 
-fn causes(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let causes: Vec<String> = causes.map(ToString::to_string).collect();
-    causes.join(": ")
+fn causes(error: &(dyn error::Error + 'static)) -> String {
+    let causes = chain(error).map(ToString::to_string);
+    causes.collect::<Vec<_>>().join(": ")
+}
+
+/// The error and its causes.
+fn chain<'e>(
+    error: &'e (dyn error::Error + 'static),
+) -> impl Iterator<Item = &'e (dyn error::Error + 'static)> {
+    successors(Some(error), |error| error.source())
 }
 
 /// A server that answers one request.

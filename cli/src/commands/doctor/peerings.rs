@@ -8,6 +8,7 @@ use liqo_auth::{
 
 use super::Finding;
 use crate::{
+    driver::release_command,
     output::{escaped, program},
     overview::{Certificate, Peering, Role, Waits},
 };
@@ -72,7 +73,8 @@ fn remedy(peering: &Peering, refused: &Refused, options: &str) -> String {
     );
     match (peering.role, error.fault()) {
         (Role::Provider, Fault::PeerIncompatible(PeerIncompatible::EndpointChanged)) => format!(
-            "{advice} The command is {program} release {options} --remote-cluster-id {peer}. After it, {again}"
+            "{advice} {} After it, {again}",
+            release_command(options, peer)
         ),
         (
             Role::Provider,

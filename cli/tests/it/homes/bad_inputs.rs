@@ -146,13 +146,10 @@ fn a_cluster_that_does_not_answer_is_named_once() {
     folder.write("milan", kubeconfig);
     let authenticate = "authenticate --home cl-consumer --remote-kubeconfig milan";
     let error = folder.refused(authenticate, "", 1);
-    assert!(
-        error.starts_with("Error: the cluster of --kubeconfig milan: "),
-        "{error}"
+    assert_eq!(
+        error,
+        "Error: the cluster of --kubeconfig milan: cannot reach the API server http://127.0.0.1:1: Connection refused (os error 111)\n"
     );
-    for part in ["client error (Connect)", "Connection refused"] {
-        assert_eq!(error.matches(part).count(), 1, "{error}");
-    }
 }
 
 #[test]

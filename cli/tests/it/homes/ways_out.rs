@@ -3,6 +3,8 @@
 use std::{
     fs,
     os::unix::fs::{PermissionsExt, symlink},
+    path::Path,
+    process::Command,
 };
 
 use crate::tool::{Folder, Run};
@@ -71,6 +73,64 @@ fn a_lost_consumer_comes_back() {
     folder.ok(AUTHENTICATE);
     is_well(&folder, "cl-consumer");
     is_well(&folder, "cl-provider");
+}
+
+/// A lost provider has another CA, and one that has moved has another address.
+#[test]
+fn a_provider_that_was_lost_or_has_moved_is_taken_again() {
+    let folder = with_peering();
+    fs::remove_dir_all(folder.path("cl-provider")).unwrap();
+    folder.ok("init --home cl-provider --api-server https://172.19.0.3:6443");
+    taken_again(&folder);
+    folder.ok("set api-server https://172.19.0.4:6443 --home cl-provider");
+    taken_again(&folder);
+}
+
+fn taken_again(folder: &Folder) {
+    let run = folder.run(AUTHENTICATE);
+    assert_eq!(run.code, 3, "{run:?}");
+    let (_, command) = run.err.split_once("The command is ").unwrap();
+    folder.ok(&command_in(command));
+    folder.ok(AUTHENTICATE);
+    is_well(folder, "cl-consumer");
+    is_well(folder, "cl-provider");
+}
+
+/// Whichever side comes back from a backup of before, one command brings the peering back.
+#[test]
+fn a_home_that_is_restored_authenticates_again() {
+    for home in ["cl-consumer", "cl-provider"] {
+        let folder = Folder::new();
+        folder.ok("init --home cl-consumer --api-server https://172.19.0.2:6443");
+        folder.ok("init --home cl-provider --api-server https://172.19.0.3:6443");
+        copied(&folder.path(home), &folder.path("backup"));
+        folder.ok(AUTHENTICATE);
+        fs::remove_dir_all(folder.path(home)).unwrap();
+        fs::rename(folder.path("backup"), folder.path(home)).unwrap();
+        folder.ok(AUTHENTICATE);
+        is_well(&folder, "cl-consumer");
+        is_well(&folder, "cl-provider");
+    }
+}
+
+fn copied(from: &Path, to: &Path) {
+    let status = Command::new("cp").arg("-rp").arg(from).arg(to).status();
+    assert!(status.unwrap().success());
+}
+
+#[test]
+fn an_expired_peering_comes_back() {
+    let folder = with_peering();
+    let late = "--now +600d";
+    let (what, remedy) = finding(&folder, &format!("doctor --home cl-consumer {late}"));
+    assert!(what.contains("expired: client certificate"), "{what}");
+    assert!(
+        command_in(&remedy).starts_with("authenticate --home cl-consumer"),
+        "{remedy}"
+    );
+    folder.ok(&format!("{AUTHENTICATE} {late}"));
+    let run = folder.run(&format!("doctor --home cl-consumer {late}"));
+    assert_eq!(run.code, 0, "{run:?}");
 }
 
 #[test]
@@ -161,10 +221,7 @@ fn folders_that_others_may_write_are_found() {
         let [program, change, _] = words[..] else {
             panic!("{remedy}");
         };
-        let status = std::process::Command::new(program)
-            .arg(change)
-            .arg(&path)
-            .status();
+        let status = Command::new(program).arg(change).arg(&path).status();
         assert!(status.unwrap().success(), "{remedy}");
         is_well(&folder, "cl-provider");
         fs::set_permissions(&path, before).unwrap();
