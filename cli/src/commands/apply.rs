@@ -9,8 +9,9 @@ mod tolerated;
 use std::path::Path;
 
 use liqo_auth::{
+    crypto::{Fingerprint, PublicKey},
     model::{ClusterId, Kind, Object, ObjectRef, manifest, names},
-    policy::Limits,
+    policy::{Limits, Policy},
 };
 
 use self::received::Received;
@@ -221,53 +222,51 @@ fn settle_tenant(
             ),
         )
     });
-    match settled? {
-        ProviderStand::Authenticated => {}
+    let stand = settled?;
+    let options = provider.home.site().options();
+    let told = match &stand {
+        ProviderStand::Authenticated => format!(
+            "{peer} is authenticated. Now generate its Identity: {} generate identity {options} --remote-cluster-id {peer}",
+            program()
+        ),
         // The report says what the cluster's signer needs.
         ProviderStand::AwaitsCertificate => {
-            context
-                .printer
-                .result(&format!("tenant.{}/{name} {verb}\n", names::API_GROUP))?;
-            context.printer.message(&format!(
-                "{peer} is verified. Its request waits for the cluster's signer."
-            ));
-            return Ok(());
+            format!("{peer} is verified. Its request waits for the cluster's signer.")
         }
-        stand @ (ProviderStand::AwaitsApproval | ProviderStand::Tolerated) => {
-            context
-                .printer
-                .result(&format!("tenant.{}/{name} {verb}\n", names::API_GROUP))?;
-            context.printer.message(&match stand {
-                ProviderStand::Tolerated => format!("{peer} is let in without a handshake."),
-                _ => format!(
-                    "{peer} waits for approval: {} approve tenant {peer} {}",
-                    program(),
-                    provider.home.site().options()
-                ),
-            });
-            return Ok(());
-        }
+        ProviderStand::AwaitsApproval => format!(
+            "{peer} waits for approval: {} approve tenant {peer} {options}",
+            program()
+        ),
+        ProviderStand::Tolerated => format!("{peer} is let in without a handshake."),
         ProviderStand::Drained => {
             return Err(Failure::waiting(format!(
                 "the Tenant of {peer} is stored, but drained: uncordon it to let the peer in again"
             )));
         }
-        ProviderStand::Refused(error) => return Err(refused(provider.home, &error)),
+        ProviderStand::Refused(error) => return Err(refused(provider.home, error)),
         ProviderStand::AwaitsTenant | ProviderStand::Ended => {
             return Err(Failure::waiting(format!(
                 "the Tenant of {peer} is being deleted: apply it again afterwards"
             )));
         }
-    }
+    };
     context
         .printer
         .result(&format!("tenant.{}/{name} {verb}\n", names::API_GROUP))?;
-    context.printer.message(&format!(
-        "{peer} is authenticated. Now generate its Identity: {} generate identity {} --remote-cluster-id {peer}",
-        program(),
-        home.site().options()
-    ));
+    context.printer.message(&told);
+    if let Some(key) = key_of(home, peer) {
+        context.printer.message(&format!(
+            "Compare the fingerprint of its key with {peer}'s administrator, by phone: {key}"
+        ));
+    }
     Ok(())
+}
+
+/// The fingerprint of the key in a peer's Tenant. A tolerated Tenant has none.
+fn key_of(home: &Home, peer: &ClusterId) -> Option<Fingerprint> {
+    let key = get::tenant_of(home, peer)?.spec.public_key.as_slice();
+    let key = PublicKey::from_tenant_field(key, &Policy::compatible()).ok()?;
+    Some(key.fingerprint())
 }
 
 fn settle_identity(

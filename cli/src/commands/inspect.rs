@@ -47,12 +47,11 @@ pub(super) fn run(context: &Context, arguments: &Inspect) -> Result<()> {
         .optional_site()
         .map(|_| context.open(Use::Read))
         .transpose()?;
-    let objects = inputs.iter().flat_map(|input| &input.objects);
     let inspection = Inspection {
         context,
         arguments,
         home: home.as_ref(),
-        companions: Companions::of(objects),
+        companions: Companions::of(&inputs),
         now: context.clock.now()?,
     };
     let mut reports = Vec::new();
@@ -148,7 +147,7 @@ struct Inspection<'a> {
     context: &'a Context,
     arguments: &'a Inspect,
     home: Option<&'a Home>,
-    /// The other documents of the same call.
+    /// The files of the same call.
     companions: Companions,
     now: Timestamp,
 }

@@ -1,5 +1,5 @@
-//! The documents that are inspected together: a nonce in one of them verifies a Tenant
-//! in another, and a Tenant's key an Identity.
+//! The files that are inspected together: a nonce in one of them verifies a Tenant in another,
+//! and a Tenant's key an Identity.
 
 use liqo_auth::{
     crypto::{Nonce, PublicKey},
@@ -7,17 +7,28 @@ use liqo_auth::{
     policy::Policy,
 };
 
-/// What the documents of one call say about each other.
+use super::Input;
+use crate::recognition::Recognised;
+
+/// What the files of one call say about each other.
 #[derive(Default)]
 pub(super) struct Companions {
-    nonces: Vec<(ObjectRef, Nonce)>,
+    /// Each with its Secret or its file.
+    nonces: Vec<(String, Nonce)>,
     keys: Vec<(ObjectRef, String, PublicKey)>,
 }
 
 impl Companions {
-    pub(super) fn of<'o>(objects: impl Iterator<Item = &'o Object>) -> Self {
+    pub(super) fn of(inputs: &[Input]) -> Self {
         let mut all = Self::default();
-        for object in objects {
+        let bare = inputs
+            .iter()
+            .filter(|it| it.bare == Some(Recognised::Nonce));
+        all.nonces.extend(bare.filter_map(|input| {
+            let nonce = Nonce::parse(input.text.trim_ascii(), &Policy::compatible());
+            Some((input.name.clone(), nonce.ok()?))
+        }));
+        for object in inputs.iter().flat_map(|input| &input.objects) {
             match object {
                 Object::Secret(secret) => all.nonces.extend(nonce(secret)),
                 Object::Tenant(tenant) => {
@@ -33,9 +44,10 @@ impl Companions {
         all
     }
 
-    /// The nonces, each with its Secret.
-    pub(super) fn nonces(&self) -> impl Iterator<Item = (&ObjectRef, &Nonce)> {
-        self.nonces.iter().map(|(secret, nonce)| (secret, nonce))
+    /// The nonces, each with the name of its Secret or its file.
+    pub(super) fn nonces(&self) -> impl Iterator<Item = (&str, &Nonce)> {
+        let nonces = self.nonces.iter();
+        nonces.map(|(name, nonce)| (name.as_str(), nonce))
     }
 
     /// The keys of a consumer's Tenants.
@@ -49,11 +61,11 @@ impl Companions {
     }
 }
 
-fn nonce(secret: &Secret) -> Option<(ObjectRef, Nonce)> {
+fn nonce(secret: &Secret) -> Option<(String, Nonce)> {
     let name = secret.metadata.name.as_str();
     if ![names::NONCE_SECRET, names::SIGNED_NONCE_SECRET].contains(&name) {
         return None;
     }
     let nonce = Nonce::parse(secret.get(names::NONCE)?, &Policy::compatible()).ok()?;
-    Some((secret.id(), nonce))
+    Some((secret.id().to_string(), nonce))
 }

@@ -90,7 +90,7 @@ fn check(inspection: &Inspection<'_>, tenant: &Tenant, consumer: &ClusterId) -> 
     }
 }
 
-/// The signature over the nonce, if one of the other documents has the nonce.
+/// The signature over the nonce, if one of the other files has the nonce.
 fn signature(
     inspection: &Inspection<'_>,
     tenant: &Tenant,
@@ -105,12 +105,12 @@ fn signature(
         verify::tenant(tenant, &expectation, policy).is_ok()
     });
     match signed {
-        Some((secret, _)) => report.verified(format!("the key signed the nonce in {secret}")),
+        Some((place, _)) => report.verified(format!("the key signed the nonce in {place}")),
         None if has_nonces => report.unverified(
             "the signature over the nonce: it is over none of the nonces in these files, which may have been replaced since",
         ),
         None => report.unverified(
-            "the signature over the nonce: give the nonce with --nonce, its Secret beside the Tenant, or the provider's home with --home",
+            "the signature over the nonce: give the nonce with --nonce, its Secret or its file beside the Tenant, or the provider's home with --home",
         ),
     }
 }

@@ -15,6 +15,37 @@ fn texts(value: &Value) -> Vec<&str> {
 }
 
 #[test]
+fn a_nonce_in_a_file_of_its_own_verifies_a_tenant() {
+    let folder = with_files();
+    for (consumer, says) in [
+        ("cl-consumer", "the key signed the nonce in nonce.txt"),
+        ("cl-other", "it is over none of the nonces in these files"),
+    ] {
+        if consumer == "cl-other" {
+            folder.ok("create nonce --home cl-provider --remote-cluster-id cl-other");
+        }
+        let get = format!("get nonce --home cl-provider --remote-cluster-id {consumer}");
+        folder.write("nonce.txt", &folder.ok(&get));
+        let shown = folder.ok("inspect tenant.yaml nonce.txt");
+        assert!(shown.contains(says), "{shown}");
+    }
+}
+
+/// The person who applies a Tenant sees which key it brings.
+#[test]
+fn who_applies_a_tenant_is_told_which_fingerprint_to_compare() {
+    let folder = Folder::with_homes();
+    folder.write("tenant.yaml", &folder.tenant());
+    let run = folder.run("apply --home cl-provider -f tenant.yaml");
+    let inspected = folder.ok("inspect tenant.yaml");
+    let (_, key) = inspected.rsplit_once("SHA256:").unwrap();
+    let says = format!(
+        "Compare the fingerprint of its key with cl-consumer's administrator, by phone: SHA256:{key}"
+    );
+    assert!(run.err.ends_with(&says), "{run:?}");
+}
+
+#[test]
 fn a_principal_is_no_consumer_with_or_without_a_home() {
     let folder = Folder::new();
     folder.ok("init --home cl-provider");
