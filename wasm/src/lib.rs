@@ -59,6 +59,7 @@ pub mod machine;
 #[cfg(any(target_arch = "wasm32", test))]
 mod memory;
 mod objects;
+mod placed;
 pub mod session;
 mod side;
 

@@ -11,10 +11,12 @@
 //! While `questions` is not empty, answer the questions and repeat the call with the
 //! same objects, time and entropy. Apply no part of the step before that.
 //!
-//! A [session](crate::session) takes the same calls, and keeps the objects.
+//! The objects are placed as those of a [session](crate::session): an object that its namespace
+//! or its labels give to another peer is ignored, and one without a name is refused. A session
+//! takes the same calls, and keeps the objects.
 
 use liqo_auth::{
-    Step, View,
+    Step,
     consumer::ConsumerConfig,
     crypto::ExternalKey,
     model::{ClusterId, SecretBytes, Timestamp},
@@ -29,6 +31,7 @@ use crate::{
     failure::Failure,
     json::written,
     objects,
+    placed::Placed,
     side::{self, Backend, Call, Side},
 };
 
@@ -89,10 +92,12 @@ pub(crate) fn consumer(mut request: ConsumerRequest<'_>) -> Result<Vec<u8>, Fail
 }
 
 fn answer(side: &Side, call: &Call, seen: &Seen<'_>) -> Result<Vec<u8>, Failure> {
-    let objects = objects::read(&seen.objects);
-    let view = View::of(&seen.peer, &objects);
+    let mut objects = Placed::new(seen.peer.clone(), side.watches())?;
+    for object in objects::read(&seen.objects) {
+        objects.show(object)?;
+    }
     let env = side::env(seen.now, &seen.entropy)?;
-    match side.answer(call, view, &seen.vouched_nonces, env)? {
+    match side.answer(call, objects.view()?, &seen.vouched_nonces, env)? {
         Called::Step(step) => step_and_questions(&step, &side.questions()),
         Called::Value(value) => Ok(value),
     }

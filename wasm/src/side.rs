@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use liqo_auth::{
-    Consumer, Env, Provider, View,
+    Consumer, Env, Machine, Provider, View,
     consumer::ConsumerConfig,
     crypto::{Entropy, ExternalKey, Nonce, RecordKey},
+    machine::Watch,
     model::{SecretBytes, Timestamp},
     policy::Policy,
     provider::ProviderConfig,
@@ -99,6 +100,14 @@ impl Side {
             machine,
             policy,
             desk,
+        }
+    }
+
+    /// What a controller of this side watches.
+    pub(crate) fn watches(&self) -> Vec<Watch> {
+        match &self.machine {
+            Either::Provider(provider) => provider.watches(),
+            Either::Consumer(consumer) => consumer.watches(),
         }
     }
 

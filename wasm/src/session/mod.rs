@@ -1,7 +1,7 @@
 //! A session: one peer's objects and the loop of its driver, kept between calls.
 //!
 //! A thread has one session at most, and so has an instance of the module. The session keeps
-//! the configuration, the objects ([`Mirror`]), the run ([`Run`]) and which messages were
+//! the configuration, the objects ([`Placed`]), the run ([`Run`]) and which messages were
 //! delivered ([`Deliveries`]). The record key comes with each request and is not kept. Of the
 //! cluster's own key, the module knows the public half alone, which belongs to the configuration.
 //!
@@ -37,10 +37,9 @@ mod request;
 use core::cell::RefCell;
 
 use liqo_auth::machine::{
-    Message, Mirror, Step, Watch,
+    Message, Step,
     drive::{Deliveries, Next, Run},
 };
-use liqo_auth::model::{ClusterId, Object};
 
 pub use self::request::SessionRequest;
 use self::request::{Changes, Configuration, Outcomes, Present, Wanted};
@@ -48,6 +47,7 @@ use crate::{
     calls::Called,
     failure::Failure,
     json::Value,
+    placed::Placed,
     side::{Call, Side},
 };
 
@@ -57,9 +57,7 @@ thread_local! {
 
 struct Session {
     configuration: Configuration,
-    peer: ClusterId,
-    mirror: Mirror,
-    watches: Vec<Watch>,
+    objects: Placed,
     work: Option<Work>,
     deliveries: Deliveries,
     /// The messages that were handed out, of those that the last step at rest has named, with
@@ -104,18 +102,10 @@ pub(crate) fn close() -> Vec<u8> {
 impl Session {
     fn new(opening: request::Opening) -> Result<Self, Failure> {
         let (configuration, peer) = opening.read();
-        let watches = configuration.watches()?;
-        let mut mirror = Mirror::new(watches.clone());
-        // The caller shows the objects of this peer alone, and all of them before a call.
-        for watch in &watches {
-            let listed = mirror.relist(watch, []);
-            listed.map_err(|error| Failure::of_part("open", error))?;
-        }
+        let objects = Placed::new(peer, configuration.watches()?)?;
         Ok(Self {
             configuration,
-            peer,
-            mirror,
-            watches,
+            objects,
             work: None,
             deliveries: Deliveries::default(),
             handed_out: Vec::new(),
@@ -125,10 +115,10 @@ impl Session {
 
     fn answer(&mut self, changes: Changes, wanted: Option<Wanted>) -> Result<Value, Failure> {
         for id in &changes.gone {
-            self.mirror.gone(id);
+            self.objects.gone(id);
         }
         for object in changes.seen {
-            self.show(object)?;
+            self.objects.show(object)?;
         }
         self.learn(&changes.outcomes)?;
         let Some(Wanted {
@@ -154,17 +144,6 @@ impl Session {
             self.work = None;
         }
         answer
-    }
-
-    /// Shows the mirror an object: by the watch that covers it, or as one that was fetched.
-    fn show(&mut self, object: Object) -> Result<(), Failure> {
-        let watch = self.watches.iter().find(|watch| watch.covers(&object));
-        let shown = match watch {
-            Some(watch) => self.mirror.observe(watch, object),
-            None => self.mirror.fetched(&self.peer, object),
-        };
-        shown.map_err(|error| Failure::of_part("seen", error))?;
-        Ok(())
     }
 
     /// Takes what became of the last answer.
@@ -232,9 +211,12 @@ impl Session {
     }
 
     fn call(&self, side: &Side, call: &Call, present: &Present) -> Result<Called, Failure> {
-        let view = self.mirror.view(&self.peer);
-        let view = view.map_err(|error| Failure::of_part("session", error))?;
-        side.answer(call, view, &present.vouched_nonces, present.env()?)
+        side.answer(
+            call,
+            self.objects.view()?,
+            &present.vouched_nonces,
+            present.env()?,
+        )
     }
 
     /// Gives the run its step. Returns an answer if the step has effects.
