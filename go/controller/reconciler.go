@@ -21,6 +21,7 @@ type Side interface {
 	Session(liqov1beta1.ClusterID, func(context.Context) ([]runtime.Object, error)) *liqoauth.Session
 	Watches(context.Context) ([]liqoauth.Watch, error)
 	Interests(context.Context, liqov1beta1.ClusterID) ([]liqoauth.Interest, error)
+	Bounds(context.Context) (liqoauth.Bounds, error)
 }
 
 // Config of a [Reconciler].
@@ -28,7 +29,8 @@ type Config struct {
 	// Side decides what to do.
 	Side Side
 	// Reader reads the objects of a peer at the begin of each run. Take the API server itself
-	// (Manager.GetAPIReader): a cache may not have the reconciler's own writes yet.
+	// (Manager.GetAPIReader): lists are read in pages, which a cache does not give, and a cache
+	// may not have the reconciler's own writes yet.
 	Reader client.Reader
 	// Writer applies effects.
 	Writer client.Client
@@ -53,6 +55,8 @@ type Reconciler struct {
 	Config
 
 	peers *peers
+	// bounds are those of the objects that are kept whole.
+	bounds liqoauth.Bounds
 
 	mutex sync.Mutex
 	// sessions are those of the peers that have objects, and of those that are being handled.
@@ -69,9 +73,14 @@ func New(ctx context.Context, config Config) (*Reconciler, error) {
 	if err != nil {
 		return nil, err
 	}
+	bounds, err := config.Side.Bounds(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return &Reconciler{
 		Config:   config,
 		peers:    peers,
+		bounds:   bounds,
 		sessions: map[liqov1beta1.ClusterID]*session{},
 	}, nil
 }

@@ -3,12 +3,15 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	authv1beta1 "github.com/liqotech/liqo/apis/authentication/v1beta1"
 	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"liqoauth"
@@ -55,7 +58,11 @@ func (r *Reconciler) read(ctx context.Context, interest liqoauth.Interest) ([]un
 		if apierrors.IsNotFound(err) {
 			return nil, nil
 		}
-		return []unstructured.Unstructured{object}, err
+		if err != nil {
+			return nil, err
+		}
+		r.bounds.Reduce(&object)
+		return []unstructured.Unstructured{object}, nil
 	}
 	var options []client.ListOption
 	switch interest.Type {
@@ -72,19 +79,59 @@ func (r *Reconciler) read(ctx context.Context, interest liqoauth.Interest) ([]un
 	default:
 		return nil, fmt.Errorf("liqoauth: interest %q", interest.Type)
 	}
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(kind)
-	err = r.Reader.List(ctx, list, options...)
+	found, err := r.list(ctx, kind, options)
 	if meta.IsNoMatchError(err) {
 		// Liqo's modules can be left out.
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
+	return found, err
+}
+
+// mostLists is how often a list begins while its pages expire.
+const mostLists = 3
+
+// list reads a list, and begins anew if its pages have expired in the meantime.
+func (r *Reconciler) list(ctx context.Context, kind schema.GroupVersionKind, options []client.ListOption) (found []unstructured.Unstructured, err error) {
+	for range mostLists {
+		found, err = r.readPages(ctx, kind, options)
+		if !apierrors.IsResourceExpired(err) {
+			break
+		}
 	}
-	for i := range list.Items {
-		// The items of a list may have no kind.
-		list.Items[i].SetGroupVersionKind(kind)
+	return found, err
+}
+
+// readPages reads a list page by page. What a peer wrote beyond the bounds is let go of before the
+// next page comes.
+func (r *Reconciler) readPages(ctx context.Context, kind schema.GroupVersionKind, options []client.ListOption) ([]unstructured.Unstructured, error) {
+	var found []unstructured.Unstructured
+	next := ""
+	for {
+		page := &unstructured.UnstructuredList{}
+		page.SetGroupVersionKind(kind)
+		of := slices.Concat(options, []client.ListOption{client.Limit(pageOf(kind.Kind)), client.Continue(next)})
+		if err := r.Reader.List(ctx, page, of...); err != nil {
+			return nil, err
+		}
+		for i := range page.Items {
+			object := &page.Items[i]
+			// The items of a list may have no kind.
+			object.SetGroupVersionKind(kind)
+			r.bounds.Reduce(object)
+			found = append(found, *object)
+		}
+		if next = page.GetContinue(); next == "" {
+			return found, nil
+		}
 	}
-	return list.Items, nil
+}
+
+// pageOf returns the most objects of a page. Those of kinds that peers write may be large.
+func pageOf(kind string) int64 {
+	switch kind {
+	case authv1beta1.TenantKind, authv1beta1.IdentityKind, authv1beta1.ResourceSliceKind,
+		authv1beta1.RenewKind, "NamespaceMap", "Secret":
+		return 16
+	}
+	return 50
 }

@@ -7,7 +7,7 @@ use crate::{
     failure::Failure,
     functions,
     json::{Value, written},
-    machine, session,
+    machine, objects, session,
 };
 
 /// A request: one field names the call. A call without fields is its name alone.
@@ -20,6 +20,7 @@ enum Request<'r> {
     Consumer(Box<machine::ConsumerRequest<'r>>),
     Session(Box<session::SessionRequest>),
     CloseSession,
+    Limits,
     VerifyTenant(functions::VerifyTenant),
     VerifyResourceSlice(functions::VerifyResourceSlice),
     VerifyRequest(functions::VerifyRequest),
@@ -58,6 +59,7 @@ fn value(request: Request<'_>, following: &[u8]) -> Result<Value, Failure> {
         Request::Provider(request) => machine::provider(*request),
         Request::Consumer(request) => machine::consumer(*request),
         Request::CloseSession => Ok(session::close()),
+        Request::Limits => Ok(objects::limits()),
         Request::VerifyTenant(request) => functions::verify_tenant(request),
         Request::VerifyResourceSlice(request) => functions::verify_resource_slice(request),
         Request::VerifyRequest(request) => functions::verify_request(request),

@@ -30,6 +30,7 @@
 //! | `verifySignature` | `publicKey` (DER), `nonce`, `signature`, `policy` | `verified` |
 //! | `checkNonce` | `nonce`, `policy` | none |
 //! | `readPublicKey` | `publicKey` (`spec.publicKey` of a Tenant), `policy` | `publicKey` (DER) |
+//! | `limits` (text, not a map) | none | `object` (bytes) and `objectValues`: the limits of one object |
 //! | `makeRequest` | `subject`, `consumer`, `key` (`publicKey` in PEM, `clientKey`), `answers` (or none) | `commonName`, `csr` (PEM, or null), `questions` |
 //!
 //! The `subject` of `makeRequest` is `"controlPlane"`, `{"resourceSlice": name}` or

@@ -4,9 +4,16 @@ use liqo_auth::{
     model::{BoundedReader, Object, SecretBytes},
     policy::Limits,
 };
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, json::written};
+
+/// What one object may have. A caller that knows the limits reduces larger objects before they
+/// come here.
+pub(crate) fn limits() -> Vec<u8> {
+    let limits = Limits::default();
+    written(&json!({ "object": limits.object, "objectValues": limits.object_values }))
+}
 
 /// The objects, which are read one at a time: a peer may write large ones.
 pub(crate) fn read(texts: &[&RawValue]) -> Vec<Object> {
@@ -44,4 +51,23 @@ fn object(text: &str, limits: &Limits) -> Object {
         }
     };
     Object::from_value(value.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use liqo_auth::policy::Limits;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_caller_is_told_the_limits_of_one_object() {
+        let answer = crate::answer(b"\"limits\"");
+        let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
+        let Limits {
+            object,
+            object_values,
+            ..
+        } = Limits::default();
+        let expected = json!({ "object": object, "objectValues": object_values });
+        assert_eq!(answer, json!({ "ok": expected }));
+    }
 }
