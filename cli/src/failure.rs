@@ -25,6 +25,16 @@ pub(crate) enum Code {
     Waiting,
     /// This side's own objects contradict each other, or cannot be read.
     AtOdds,
+    /// What a Nagios plugin has found: its codes are of their own.
+    Nagios(State),
+}
+
+/// What a Nagios plugin finds, but for OK, which is no failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    Warning,
+    Critical,
+    Unknown,
 }
 
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
@@ -52,6 +62,11 @@ impl Failure {
     /// The reader of standard output has gone. Nobody is told.
     pub(crate) fn unread() -> Self {
         Self::new(Code::Internal, String::new())
+    }
+
+    /// What a Nagios plugin has found, and has told on standard output.
+    pub(crate) fn of_plugin(state: State) -> Self {
+        Self::new(Code::Nagios(state), String::new())
     }
 
     /// Whether somebody is told.
@@ -156,6 +171,9 @@ impl Code {
             Self::Refused => 3,
             Self::Waiting => 4,
             Self::AtOdds => 5,
+            Self::Nagios(State::Warning) => 1,
+            Self::Nagios(State::Critical) => 2,
+            Self::Nagios(State::Unknown) => 3,
         }
     }
 }

@@ -33,13 +33,16 @@ pub(crate) struct Status {
     /// Only the peering with this cluster; a picture then shows its phases
     #[arg(long, value_name = "ID")]
     pub(crate) remote_cluster_id: Option<ClusterId>,
+    /// Fail with exit code 4 if one of these is there, such as refused,expired
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
+    pub(crate) fail_if: Vec<FailIf>,
     /// Fail with exit code 4 if a certificate ends within this time, such as 30d
     #[arg(long, value_name = "DURATION", value_parser = crate::durations::whole_seconds)]
     pub(crate) fail_if_expiring: Option<Duration>,
     /// Show the state again whenever it changes, until the program is stopped
     #[arg(long)]
     pub(crate) watch: bool,
-    /// Print everything for programs, names, wider tables, or a picture
+    /// Print everything for programs, names, wider tables, a picture, or a monitor's line
     #[arg(short, long, value_name = "FORMAT", value_parser = Output::<StatusFormat>::parser())]
     pub(crate) output: Option<Output<StatusFormat>>,
 }
@@ -56,6 +59,19 @@ pub(crate) enum StatusFormat {
     Dot,
     /// A picture for Mermaid, which Markdown pages show
     Mermaid,
+    /// The line and the exit code of a Nagios plugin
+    Nagios,
+}
+
+/// What a monitor is told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailIf {
+    /// An object of a peering is refused, or a slice is denied
+    Refused,
+    /// A certificate has ended
+    Expired,
+    /// A peering waits for something
+    Waiting,
 }
 
 /// The language of a picture.

@@ -7,7 +7,7 @@ Exit codes:
   2  the command line is wrong: an option, or a file or home that it names
   3  the input from the peer was refused; with --strict, not wholly verified
   4  something else is needed first: from the peer, from an administrator, or your
-     confirmation
+     confirmation; or what --fail-if names is there
   5  this side's own objects contradict each other, or cannot be read";
 
 pub(super) const LONG_HELP: &str = "\
@@ -38,7 +38,7 @@ Exit codes:
   2  the command line is wrong: an option, or a file or home that it names
   3  the input from the peer was refused; with --strict, not wholly verified
   4  something else is needed first: from the peer, from an administrator, or your
-     confirmation
+     confirmation; or what --fail-if names is there
   5  this side's own objects contradict each other, or cannot be read";
 
 pub(super) const INIT_EXAMPLES: &str = "\
@@ -181,9 +181,15 @@ Examples:
   liqo-auth status --home ./cl-provider
   liqo-auth status --kubeconfig provider.kubeconfig -o json
   liqo-auth status --home ./cl-provider -o jsonpath='{.peerings[*].phase}'
-  liqo-auth status --home ./cl-provider --fail-if-expiring 30d
+  liqo-auth status --home ./cl-provider --fail-if refused,expired --fail-if-expiring 30d
+  liqo-auth status --kubeconfig provider.kubeconfig -o nagios --fail-if-expiring 30d
   liqo-auth status --home ./cl-provider -o mermaid
-  liqo-auth status --home ./cl-provider --remote-cluster-id cl-consumer -o dot | dot -Tsvg"),
+  liqo-auth status --home ./cl-provider --remote-cluster-id cl-consumer -o dot | dot -Tsvg
+
+With -o nagios, the exit code is 0 (OK), 1 (WARNING: something waits, or a
+certificate ends soon), 2 (CRITICAL: something is refused or expired), or 3
+(UNKNOWN: the cluster cannot be read). With --fail-if, only what it names
+counts."),
     ("doctor", "\
 Examples:
   liqo-auth doctor --home ./cl-provider

@@ -1,7 +1,9 @@
 //! `status`: shows the state of a home.
 
 mod expiring;
+mod found;
 mod graph;
+mod nagios;
 
 use std::{collections::BTreeSet, thread, time::Duration};
 
@@ -26,12 +28,12 @@ use crate::{
 };
 
 pub(super) fn run(context: &Context, arguments: &Status) -> Result<()> {
+    if arguments.output == Some(Output::Format(StatusFormat::Nagios)) {
+        return nagios::run(context, arguments);
+    }
     if !arguments.watch {
         return match Seen::now(context, arguments) {
-            // The first exchange makes the keys of a cluster: there is no peering before it.
-            Err(failure)
-                if failure.code == Code::Waiting && arguments.remote_cluster_id.is_none() =>
-            {
+            Err(failure) if is_before_the_first(&failure, arguments) => {
                 context.printer.message(&failure.to_string());
                 Ok(())
             }
@@ -57,6 +59,11 @@ pub(super) fn run(context: &Context, arguments: &Status) -> Result<()> {
         }
         thread::sleep(PAUSE);
     }
+}
+
+/// Whether there is no peering yet: the first exchange makes the keys of a cluster.
+fn is_before_the_first(failure: &Failure, arguments: &Status) -> bool {
+    failure.code == Code::Waiting && arguments.remote_cluster_id.is_none()
 }
 
 /// The state of a cluster at one time.
@@ -107,17 +114,23 @@ impl Seen {
                 StatusFormat::Name => self.print_names(context)?,
                 StatusFormat::Dot => picture(Picture::Dot)?,
                 StatusFormat::Mermaid => picture(Picture::Mermaid)?,
+                StatusFormat::Nagios => return nagios::tell_seen(context, arguments, self),
             },
         }
         self.judge(context, arguments)
     }
 
-    /// Fails if something is not known, or a certificate ends too soon.
+    /// Fails if something is not known, if something is there that a person wants to be told
+    /// of, or if a certificate ends too soon.
     fn judge(&self, context: &Context, arguments: &Status) -> Result<()> {
         overview::all_known(&self.peerings, THE_OTHERS)?;
-        match arguments.fail_if_expiring {
-            None => Ok(()),
-            Some(within) => expiring::check(context, &self.peerings, within, self.now),
+        let mut found = found::sentences(&self.peerings, &arguments.fail_if, self.now);
+        if let Some(within) = arguments.fail_if_expiring {
+            found.extend(expiring::told(context, &self.peerings, within, self.now));
+        }
+        match found.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::waiting(found.join("; "))),
         }
     }
 

@@ -69,6 +69,9 @@ pub(crate) struct Slice {
     pub(crate) authentication: String,
     pub(crate) resources: String,
     pub(crate) cordoned: bool,
+    /// Whether the provider denies its request or its resources.
+    #[serde(skip)]
+    pub(crate) denied: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) certificate: Option<Certificate>,
 }

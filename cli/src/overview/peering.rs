@@ -7,7 +7,8 @@ use liqo_auth::{
     error::{Fault, PolicyRefusal},
     machine::{Awaited, Holder, HolderStatus, Machine, Status},
     model::{
-        AuthParams, ClusterId, Identity, ResourceSlice, ResourceSliceConditionType as Condition,
+        AuthParams, ClusterId, Identity, ResourceSlice,
+        ResourceSliceConditionStatus as ConditionStatus, ResourceSliceConditionType as Condition,
         UserCredential, names,
     },
     policy::Policy,
@@ -102,7 +103,8 @@ fn peering<'h, M: Machine>(
     given: &dyn Fn(&Holder) -> Option<&'h AuthParams>,
 ) -> Result<Peering> {
     let peer = &side.peer;
-    let status = side.machine.look(&side.view(), side.clock.now()?);
+    let now = side.clock.now()?;
+    let status = side.machine.look(&side.view(), now);
     let status = status.map_err(|error| side.failure(&error))?;
     let certificate = |holder: &HolderStatus| {
         let pem = given(&holder.holder)?.signed_crt.as_slice();
@@ -114,7 +116,9 @@ fn peering<'h, M: Machine>(
             return None;
         };
         let object = slice_of(side.home, peer, name)?;
-        let certificate = slice.valid_until.and_then(|_| certificate(slice));
+        // No phase counts an expired certificate, and a person has to see which one it is.
+        let is_shown = |shown: &Certificate| slice.valid_until.is_some() || shown.ends < now;
+        let certificate = certificate(slice).filter(is_shown);
         Some(shown_slice(object, slice, certificate))
     });
     Ok(Peering {
@@ -152,18 +156,20 @@ fn shown_slice(
     status: &HolderStatus,
     certificate: Option<Certificate>,
 ) -> Slice {
-    let decision = |condition| {
-        slice
-            .status
-            .condition(condition)
-            .map_or_else(String::new, |condition| format!("{:?}", condition.status))
-    };
+    let decision = |condition| Some(slice.status.condition(condition)?.status);
+    let decisions = [Condition::Authentication, Condition::Resources].map(decision);
+    let [authentication, resources] =
+        decisions.map(|said| said.map_or_else(String::new, |said| format!("{said:?}")));
     Slice {
         name: slice.metadata.name.clone(),
         phase: status.phase,
-        authentication: decision(Condition::Authentication),
-        resources: decision(Condition::Resources),
+        authentication,
+        resources,
         cordoned: status.cordoned == Some(true),
+        denied: decisions.into_iter().flatten().any(|said| match said {
+            ConditionStatus::Accepted => false,
+            ConditionStatus::Denied => true,
+        }),
         certificate,
     }
 }

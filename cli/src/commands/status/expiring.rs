@@ -6,18 +6,17 @@ use liqo_auth::model::Timestamp;
 
 use crate::{
     context::Context,
-    failure::{Failure, Result},
     output::{age, counted},
     overview::{Certificate, Peering, Role},
 };
 
-/// Fails if a certificate ends within this time, or has ended.
-pub(super) fn check(
+/// Warns of each certificate that ends within this time, or has ended, and tells their number.
+pub(super) fn told(
     context: &Context,
     peerings: &[Peering],
     within: Duration,
     now: Timestamp,
-) -> Result<()> {
+) -> Option<String> {
     let mut number = 0_usize;
     for (name, certificate) in certificates(peerings) {
         if certificate.ends > now + within {
@@ -30,14 +29,10 @@ pub(super) fn check(
         };
         context.printer.warning(&format!("the {name} {when}"));
     }
-    match number {
-        0 => Ok(()),
-        _ => Err(Failure::waiting(format!(
-            "at most {} left: {}",
-            age(within),
-            counted(number, "certificate")
-        ))),
-    }
+    (number > 0).then(|| {
+        let certificates = counted(number, "certificate");
+        format!("at most {} left: {certificates}", age(within))
+    })
 }
 
 fn certificates(peerings: &[Peering]) -> impl Iterator<Item = (String, &Certificate)> {

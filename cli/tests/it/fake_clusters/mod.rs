@@ -12,6 +12,7 @@ mod kubeconfigs;
 mod lifetimes;
 mod listeners;
 mod meanwhile;
+mod monitors;
 mod own_keys;
 mod peering_users;
 mod proxies;

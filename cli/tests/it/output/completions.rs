@@ -35,7 +35,7 @@ const LINES: [(&str, &str); 11] = [
         "controlplane-cl-provider",
     ),
     ("liqo-auth status --home cl-c", "cl-consumer/"),
-    ("liqo-auth status --fail-if", "--fail-if-expiring"),
+    ("liqo-auth status --fail-if-e", "--fail-if-expiring"),
 ];
 
 fn with_peering() -> Folder {

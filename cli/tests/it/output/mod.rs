@@ -7,6 +7,7 @@ mod glance;
 mod habits;
 mod inspections;
 mod monitoring;
+mod monitors;
 mod output_formats;
 mod terminal;
 mod words;
