@@ -106,6 +106,11 @@ func TestTheMetadataOfALargeObjectIsBounded(t *testing.T) {
 			t.Errorf("%s: %v", name, object.Object)
 		}
 	}
+	// A short field at its limit.
+	longest := strings.Repeat("A", mostShort-2)
+	if kept := keepShort(map[string]any{"a": longest, "b": longest + "A"}, "a", "b"); len(kept) != 1 || kept["a"] != longest {
+		t.Errorf("%d fields are kept", len(kept))
+	}
 	// Labels are kept before what is next to them.
 	object := &unstructured.Unstructured{Object: map[string]any{"data": bulk, "metadata": map[string]any{
 		"labels":      map[string]any{"a": strings.Repeat("A", 200)},

@@ -31,8 +31,8 @@ type pages struct {
 	// limits are those of the lists, and begun is how many lists have begun.
 	limits []int64
 	begun  int
-	// failure is what every list fails with.
-	failure error
+	// failure is what every list fails with, and failureByName what each other reading does.
+	failure, failureByName error
 }
 
 func (p *pages) Get(_ context.Context, key client.ObjectKey, object client.Object, _ ...client.GetOption) error {
@@ -40,8 +40,8 @@ func (p *pages) Get(_ context.Context, key client.ObjectKey, object client.Objec
 	if !isUnstructured || found.GetKind() != p.kind {
 		return apierrors.NewNotFound(authv1beta1.TenantGroupResource, key.Name)
 	}
-	if p.failure != nil {
-		return p.failure
+	if p.failureByName != nil {
+		return p.failureByName
 	}
 	found.Object = p.make(0)
 	return nil
@@ -171,6 +171,10 @@ func TestAListThatFailsIsReadOnce(t *testing.T) {
 		if !errors.Is(err, server.failure) || len(server.limits) > 1 {
 			t.Errorf("%v, %d lists", err, len(server.limits))
 		}
+	}
+	byName := &pages{kind: "Secret", failureByName: errors.New("the server is down")}
+	if _, err := newPaged(t, byName).view(t.Context(), consumerID); !errors.Is(err, byName.failureByName) {
+		t.Errorf("%v", err)
 	}
 	// Liqo's modules can be left out.
 	server := &pages{kind: authv1beta1.ResourceSliceKind, failure: &meta.NoKindMatchError{}}
