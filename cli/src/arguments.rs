@@ -103,7 +103,7 @@ pub(crate) struct Global {
     )]
     pub(crate) color: ColorChoice,
     /// Use this time (RFC 3339), or a time in the future (+300d), instead of the present time:
-    /// to judge old files, to preview renewals, and for tests
+    /// to judge old files, and to preview renewals. Implies --dry-run
     #[arg(
         long,
         global = true,
@@ -111,6 +111,9 @@ pub(crate) struct Global {
         help_heading = "Global options"
     )]
     pub(crate) now: Option<Now>,
+    /// With --now: write as if it were that time, instead of a preview
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub(crate) write_at_this_time: bool,
     /// Change nothing, and show as a diff what the command would write
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) dry_run: bool,

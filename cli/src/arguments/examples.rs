@@ -127,6 +127,7 @@ Examples:
 pub(super) const RENEW_EXAMPLES: &str = "\
 Examples:
   liqo-auth renew --home ./cl-consumer --remote-home ./cl-provider
+  liqo-auth renew --home ./cl-provider --now +300d
   liqo-auth renew --home ./cl-provider";
 
 pub(super) const APPROVE_EXAMPLES: &str = "\

@@ -60,7 +60,14 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         ));
     }
     verbosity::log(global.verbose);
-    if !global.dry_run {
+    if global.write_at_this_time && global.now.is_none() {
+        return Err(Failure::usage(
+            "--write-at-this-time: name the time with --now TIME",
+        ));
+    }
+    // What is written at another time stays, and the present time is before or after it.
+    let is_preview = global.now.is_some() && !global.write_at_this_time && command.can_be_tried();
+    if !global.dry_run && !is_preview {
         let context = Context::new(global, None);
         let done = carry_out(&context, command);
         // Changes that are saved count, also if the command fails later.
@@ -72,6 +79,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
             "--dry-run: this command changes nothing, or cannot be tried",
         ));
     }
+    let unchanged = match global.dry_run {
+        true => "Nothing was changed (--dry-run).",
+        false => PREVIEWED,
+    };
     let trial = Trial::default();
     let context = Context::new(global, Some(trial.clone()));
     let done = carry_out(&context, command);
@@ -79,10 +90,12 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     context.printer.print(&differences.concat())?;
     context.printer.message(match differences.is_empty() {
         true => "Nothing would change.",
-        false => "Nothing was changed (--dry-run).",
+        false => unchanged,
     });
     done
 }
+
+const PREVIEWED: &str = "Nothing was changed: with --now, this is a preview. Add --write-at-this-time to write as if it were that time.";
 
 fn carry_out(context: &Context, command: Command) -> Result<()> {
     match command {

@@ -47,7 +47,7 @@ fn once_more_it_prints_the_same_and_changes_nothing() {
     assert_eq!(folder.ok(AUTHENTICATE), LINES);
     assert!(before == folder.snapshot());
     // Long after the nonce has expired, too.
-    let later = format!("{AUTHENTICATE} --now 2027-01-01T00:00:00Z");
+    let later = format!("{AUTHENTICATE} --now 2027-01-01T00:00:00Z --write-at-this-time");
     assert_eq!(folder.ok(&later), LINES);
     assert!(before == folder.snapshot());
 }

@@ -54,7 +54,8 @@ fn each_provider_gets_a_key_of_its_own() {
     assert!(own.contains(&known_key(&folder)));
     // Slices and renewals are signed by the same key.
     folder.ok("create rs pool --home cl-consumer --remote-home cl-provider --cpu 1");
-    folder.ok("renew --home cl-consumer --remote-home cl-provider --now +300d");
+    folder
+        .ok("renew --home cl-consumer --remote-home cl-provider --now +300d --write-at-this-time");
     let before = whole_key(&folder);
     folder.ok(AUTHENTICATE);
     assert!(before == whole_key(&folder), "another key was made");

@@ -146,7 +146,9 @@ fn the_nonce_stays_until_it_is_replaced() {
         replaced.err
     );
     // A day later it has expired.
-    let later = folder.ok(&format!("{create} --now 2099-01-01T00:00:00Z"));
+    let later = folder.ok(&format!(
+        "{create} --now 2099-01-01T00:00:00Z --write-at-this-time"
+    ));
     assert_ne!(later, replaced.out);
 }
 

@@ -3,8 +3,8 @@
 use crate::tool::Folder;
 
 const BOTH: &str = "--home cl-consumer --remote-home cl-provider";
-const NOW: &str = "--now 2026-11-20T13:00:00Z";
-const LATER: &str = "--now 2027-08-01T13:00:00Z";
+const NOW: &str = "--now 2026-11-20T13:00:00Z --write-at-this-time";
+const LATER: &str = "--now 2027-08-01T13:00:00Z --write-at-this-time";
 
 #[test]
 fn what_is_due_is_renewed_on_both_sides_and_once() {
@@ -91,7 +91,7 @@ fn a_consumer_alone_asks_and_says_so() {
 #[test]
 fn who_has_let_its_identity_expire_authenticates_again() {
     let folder = with_slice();
-    let after = "--now 2028-01-01T00:00:00Z";
+    let after = "--now 2028-01-01T00:00:00Z --write-at-this-time";
     let run = folder.run(&format!("renew {BOTH} {after}"));
     assert!(
         run.err
@@ -188,7 +188,7 @@ fn the_renewal_scheme_of_a_provider_is_a_setting() {
         folder.ok(&format!("{set} {scheme}"));
         folder.ok("authenticate --home cl-consumer --remote-home cl-provider");
         assert_eq!(!folder.ok(RENEWS).is_empty(), at_once, "{scheme}");
-        let run = folder.run("renew --home cl-consumer --now +300d");
+        let run = folder.run("renew --home cl-consumer --now +300d --write-at-this-time");
         assert_eq!(run.code, 0, "{scheme}: {run:?}");
         assert_eq!(!folder.ok(RENEWS).is_empty(), when_due, "{scheme}");
         let asks = folder

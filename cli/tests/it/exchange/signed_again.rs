@@ -3,8 +3,8 @@
 use crate::tool::Folder;
 
 const BOTH: &str = "--home cl-consumer --remote-home cl-provider";
-const NOW: &str = "--now 2026-11-20T13:00:00Z";
-const DAY_LATER: &str = "--now 2026-11-21T13:00:00Z";
+const NOW: &str = "--now 2026-11-20T13:00:00Z --write-at-this-time";
+const DAY_LATER: &str = "--now 2026-11-21T13:00:00Z --write-at-this-time";
 const TENANT: &str = "sign-again tenant cl-consumer --home cl-provider";
 const SLICE: &str = "sign-again rs mypool --home cl-provider --remote-cluster-id cl-consumer";
 

@@ -100,7 +100,7 @@ status:
 /// the clock is put right.
 fn approved_and_not_signed() -> Folder {
     let folder = Folder::with_homes();
-    let late = "--now 2040-01-01T00:00:00Z";
+    let late = "--now 2040-01-01T00:00:00Z --write-at-this-time";
     let peer = "--remote-cluster-id cl-consumer";
     folder.ok(&format!("create nonce --home cl-provider {peer} {late}"));
     let nonce = folder.ok(&format!("get nonce --home cl-provider {peer} {late}"));

@@ -340,7 +340,8 @@ fn two_clusters_may_be_each_others_consumers() {
         " INFO   (local) Slices and renewals are in sync with cl-provider\n \
          INFO   (remote) Slices and renewals are in sync with cl-consumer\n"
     );
-    let told = folder.ok("renew --home cl-consumer --remote-home cl-provider --now +300d");
+    let told = folder
+        .ok("renew --home cl-consumer --remote-home cl-provider --now +300d --write-at-this-time");
     assert_eq!(told.matches(": renewed, until ").count(), 8, "{told}");
     let status = folder.ok("status --home cl-consumer");
     for line in ["cl-provider   consumer   ", "cl-provider   provider   "] {
@@ -349,7 +350,9 @@ fn two_clusters_may_be_each_others_consumers() {
     // The end is that of one direction.
     folder.ok(DELETE);
     let unauthenticate = "unauthenticate --home cl-consumer --remote-home cl-provider";
-    folder.ok(&format!("{unauthenticate} --now +300d"));
+    folder.ok(&format!(
+        "{unauthenticate} --now +300d --write-at-this-time"
+    ));
     let status = folder.ok("status --home cl-consumer --now +300d");
     assert!(
         status.contains("cl-provider   consumer   Authenticated")

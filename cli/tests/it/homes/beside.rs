@@ -53,10 +53,14 @@ fn both_homes_print_the_same_code() {
 fn the_log_tells_what_was_decided_and_holds() {
     let folder = Folder::new();
     for home in ["cl-consumer", "cl-provider"] {
-        folder.ok(&format!("init --home {home} --now 2026-11-20T12:00:00Z"));
+        folder.ok(&format!(
+            "init --home {home} --now 2026-11-20T12:00:00Z --write-at-this-time"
+        ));
     }
     assert_eq!(folder.ok(VERIFY), "entries  0\n");
-    folder.ok(&format!("{AUTHENTICATE} --now 2026-11-20T13:00:00Z"));
+    folder.ok(&format!(
+        "{AUTHENTICATE} --now 2026-11-20T13:00:00Z --write-at-this-time"
+    ));
     let shown = folder.ok("audit show --home cl-provider");
     for decision in [
         "Invited",
@@ -78,7 +82,9 @@ fn the_log_tells_what_was_decided_and_holds() {
     let head = verified.lines().last().unwrap().rsplit(' ').next().unwrap();
     assert_eq!(folder.ok(&format!("{VERIFY} --head {head}")), verified);
     // Once more, and nothing is decided.
-    folder.ok(&format!("{AUTHENTICATE} --now 2026-11-20T14:00:00Z"));
+    folder.ok(&format!(
+        "{AUTHENTICATE} --now 2026-11-20T14:00:00Z --write-at-this-time"
+    ));
     assert_eq!(folder.ok(VERIFY), verified);
 
     let text = folder.read("cl-provider/audit.log");

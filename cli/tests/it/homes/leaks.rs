@@ -124,7 +124,7 @@ fn no_command_of_a_life_prints_a_key() {
         search.ok(&format!("{word} tenant cl-consumer --home cl-provider"));
     }
     search.ok(&format!("replicate {BOTH}"));
-    search.ok(&format!("renew {BOTH} --now +300d"));
+    search.ok(&format!("renew {BOTH} --now +300d --write-at-this-time"));
 
     // Each file is explained, the private ones, too.
     let files: Vec<String> = search

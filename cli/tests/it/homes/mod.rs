@@ -8,6 +8,7 @@ mod files;
 mod leaks;
 mod manifests;
 mod origins;
+mod previews;
 mod refusals;
 mod trials;
 mod ways_out;

@@ -44,7 +44,11 @@ fn a_tenant_over_another_nonce() {
 fn a_tenant_without_a_nonce_or_after_its_end() {
     let folder = Folder::with_homes();
     let tenant = folder.tenant();
-    let error = folder.refused(&format!("{APPLY} --now 2099-01-01T00:00:00Z"), &tenant, 3);
+    let error = folder.refused(
+        &format!("{APPLY} --now 2099-01-01T00:00:00Z --write-at-this-time"),
+        &tenant,
+        3,
+    );
     assert!(error.contains("the nonce expired at"), "{error}");
     std::fs::remove_file(
         folder.path("cl-provider/private/liqo-tenant-cl-consumer/secret.liqo-nonce.yaml"),

@@ -121,7 +121,9 @@ fn curl_hears_from_our_server_what_it_heard_from_liqo() {
 #[test]
 fn our_client_takes_and_stores_the_answer_that_liqo_gave() {
     let folder = Folder::new();
-    folder.ok(&format!("init --home home --cluster-id {HOME} --now {NOW}"));
+    folder.ok(&format!(
+        "init --home home --cluster-id {HOME} --now {NOW} --write-at-this-time"
+    ));
     let key = fs::read(vector("liqo-0.10.3/home.key")).unwrap();
     folder.write(
         "home/private/liqo/secret.authentication-keys.yaml",

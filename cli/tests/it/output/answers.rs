@@ -182,7 +182,9 @@ fn an_unreadable_object_is_missing_and_not_absent() {
         .map(|peering| peering["phase"].as_str().unwrap())
         .collect();
     assert_eq!(phases, ["Refused", "Authenticated"]);
-    let out = folder.run("renew --home cl-provider --now +300d").out;
+    let out = folder
+        .run("renew --home cl-provider --now +300d --write-at-this-time")
+        .out;
     assert!(out.contains("certificate of cl-third: renewed"), "{out}");
 }
 
@@ -200,7 +202,7 @@ fn one_record_that_cannot_be_read_does_not_hide_the_other_peers() {
     let status: Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!(status["peerings"][0]["phase"], "Unknown");
     assert_eq!(status["peerings"][1]["phase"], "Authenticated");
-    let run = folder.run("renew --home cl-provider --now +300d");
+    let run = folder.run("renew --home cl-provider --now +300d --write-at-this-time");
     assert_eq!(run.code, 5, "{run:?}");
     assert!(
         run.out.contains("certificate of cl-third: renewed"),

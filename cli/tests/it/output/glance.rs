@@ -3,7 +3,7 @@
 use crate::tool::{Folder, vector};
 use base64::Engine;
 
-const NOW: &str = "--now 2026-11-20T13:00:00Z";
+const NOW: &str = "--now 2026-11-20T13:00:00Z --write-at-this-time";
 
 #[test]
 fn a_home_at_a_glance() {

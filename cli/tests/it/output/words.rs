@@ -5,9 +5,9 @@ use crate::tool::{Folder, vector};
 #[test]
 fn tables_are_kubectls() {
     let folder = Folder::with_homes();
-    let at = "--now 2026-11-20T13:00:00Z";
-    folder.ok("init --home cl-a --now 2026-11-20T12:00:00Z");
-    folder.ok("init --home cl-b --now 2026-11-20T12:00:00Z");
+    let at = "--now 2026-11-20T13:00:00Z --write-at-this-time";
+    folder.ok("init --home cl-a --now 2026-11-20T12:00:00Z --write-at-this-time");
+    folder.ok("init --home cl-b --now 2026-11-20T12:00:00Z --write-at-this-time");
     folder.ok(&format!("authenticate --home cl-a --remote-home cl-b {at}"));
     assert_eq!(
         folder.ok("get identities -A --home cl-a --now 2026-11-20T13:01:28Z"),
