@@ -24,6 +24,7 @@ pub(crate) enum Get {
     #[command(visible_alias = "renew")]
     Renews(List),
     /// Only the text of a consumer's nonce; without --remote-cluster-id, a table of all nonces
+    #[command(visible_alias = "nonces")]
     Nonce(GetNonce),
     /// The access keys that have to be deleted at AWS (on a provider that gives AWS users)
     #[command(name = "aws-keys", visible_alias = "aws-key", after_help = aws::EXAMPLES)]

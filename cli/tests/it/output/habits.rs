@@ -331,6 +331,10 @@ fn kinds_have_the_short_names_of_kubectl() {
         &format!("get rslice {name}"),
         &format!("get resourceslices {name}"),
     );
+    same(
+        "get nonces --home cl-provider",
+        "get nonce --home cl-provider",
+    );
     let name = "--home cl-consumer -o name";
     same(&format!("get id {name}"), &format!("get identities {name}"));
     let of = "--home cl-provider --remote-cluster-id cl-consumer";
