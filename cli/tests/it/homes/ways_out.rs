@@ -128,7 +128,7 @@ fn an_expired_peering_comes_back() {
         command_in(&remedy).starts_with("authenticate --home cl-consumer"),
         "{remedy}"
     );
-    folder.ok(&format!("{AUTHENTICATE} {late}"));
+    folder.ok(&format!("{AUTHENTICATE} {late} --write-at-this-time"));
     let run = folder.run(&format!("doctor --home cl-consumer {late}"));
     assert_eq!(run.code, 0, "{run:?}");
 }
