@@ -7,7 +7,7 @@ use crate::{
     arguments::{Remote, Renew},
     consumer_side::{ConsumerSide, sentence},
     context::Context,
-    failure::{Failure, Result},
+    failure::{Code, Failure, Result},
     home::{Home, Use},
     output::{Side, escaped},
     overview::{self, Certificate, Peering, Renewal, Role},
@@ -44,7 +44,7 @@ pub(super) fn run(context: &Context, arguments: &Renew) -> Result<()> {
             }
         }
     }
-    tell(
+    let open = tell(
         context,
         &mut home,
         &before,
@@ -52,7 +52,7 @@ pub(super) fn run(context: &Context, arguments: &Renew) -> Result<()> {
         Side::Only,
     )?;
     match failures.into_iter().next() {
-        None => Ok(()),
+        None => open.judge(),
         Some((peer, failure)) => Err(failure.about(&format!(
             "the certificates of the peering with {peer} are not renewed, the others are"
         ))),
@@ -86,20 +86,41 @@ fn both(context: &Context, arguments: &Renew) -> Result<()> {
         Pair::new(&mut remote, &mut local, &context.policy, context.clock)?.settle()?;
         warn(context, &remote, &local)?;
     }
-    tell(
-        context,
-        &mut local,
-        &before.0,
-        Some(&remote_id),
-        Side::Local,
-    )?;
-    tell(
-        context,
-        &mut remote,
-        &before.1,
-        Some(&local_id),
-        Side::Remote,
-    )
+    let (only_remote, only_local) = (Some(&remote_id), Some(&local_id));
+    let at_local = tell(context, &mut local, &before.0, only_remote, Side::Local)?;
+    let at_remote = tell(context, &mut remote, &before.1, only_local, Side::Remote)?;
+    at_local.and(at_remote).judge()
+}
+
+/// The certificates that are due, and were not renewed.
+#[derive(Default)]
+struct Open {
+    names: Vec<String>,
+    /// Why the answer to a renewal is refused.
+    why: Option<String>,
+    /// Whether something is refused that could have renewed them.
+    is_refused: bool,
+}
+
+impl Open {
+    fn and(mut self, other: Self) -> Self {
+        self.names.extend(other.names);
+        Self {
+            names: self.names,
+            why: self.why.or(other.why),
+            is_refused: self.is_refused || other.is_refused,
+        }
+    }
+
+    fn judge(self) -> Result<()> {
+        let what = format!("not renewed: {}", self.names.join(", "));
+        match self.why {
+            _ if self.names.is_empty() => Ok(()),
+            Some(why) => Err(Failure::new(Code::Refused, format!("{what}. {why}"))),
+            None if self.is_refused => Err(Failure::new(Code::Refused, what)),
+            None => Err(Failure::waiting(what)),
+        }
+    }
 }
 
 /// Prints why nothing was carried, if there is a reason.
@@ -127,24 +148,26 @@ fn settle(context: &Context, home: &mut Home, peer: &ClusterId, role: Role) -> R
     Ok(())
 }
 
-/// Prints for each certificate that it was renewed, or when it will be renewed.
+/// Prints for each certificate that it was renewed, or when it will be renewed. Returns those
+/// that are due and were not renewed.
 fn tell(
     context: &Context,
     home: &mut Home,
     before: &[Peering],
     only: Option<&ClusterId>,
     side: Side,
-) -> Result<()> {
+) -> Result<Open> {
     let after = overview::peerings(context, home)?;
     let now = context.clock.now()?;
     let mut told = false;
-    for (name, certificate) in certificates(&after, only) {
+    let mut open = Open::default();
+    for (role, name, certificate) in certificates(&after, only) {
         told = true;
         let earlier = certificates(before, only)
             .into_iter()
-            .find(|(other, _)| *other == name);
+            .find(|(_, other, _)| *other == name);
         let is_new =
-            earlier.is_none_or(|(_, earlier)| earlier.fingerprint != certificate.fingerprint);
+            earlier.is_none_or(|(.., earlier)| earlier.fingerprint != certificate.fingerprint);
         let until = &certificate.until;
         let line = match &certificate.renewal {
             _ if is_new => format!("{name}: renewed, until {until}"),
@@ -154,10 +177,25 @@ fn tell(
             ),
             Renewal::Due => format!("{name}: until {until}, due now"),
             Renewal::Awaited => format!("{name}: until {until}, the next one is awaited"),
+            Renewal::ByHand => format!(
+                "{name}: until {until}, not renewed: an administrator has made the kubeconfig"
+            ),
             Renewal::Cannot(why) => format!("{name}: until {until}, not renewed: {why}"),
             Renewal::None => format!("{name}: until {until}"),
         };
         context.printer.info(side, &line)?;
+        let is_open = match &certificate.renewal {
+            _ if is_new => false,
+            Renewal::Cannot(why) => {
+                open.why.get_or_insert_with(|| why.clone());
+                true
+            }
+            Renewal::Due | Renewal::Awaited => true,
+            // A provider may have taken the peer's rights. A consumer has none without it.
+            Renewal::None => role == Role::Provider && certificate.ends < now,
+            Renewal::NotBefore(_) | Renewal::ByHand => false,
+        };
+        open.names.extend(is_open.then_some(name));
     }
     if !told {
         context
@@ -174,20 +212,21 @@ fn tell(
         context.printer.message(&unlooked);
     }
     for peering in shown {
+        open.is_refused |= !peering.refused.is_empty();
         for refused in &peering.refused {
             context
                 .printer
                 .warning(&format!("{}: {}", peering.peer, refused.text));
         }
     }
-    Ok(())
+    Ok(open)
 }
 
-/// The certificates of peerings, each with its name for messages.
+/// The certificates of peerings, each with what the peer is, and its name for messages.
 fn certificates<'p>(
     peerings: &'p [Peering],
     only: Option<&ClusterId>,
-) -> Vec<(String, &'p Certificate)> {
+) -> Vec<(Role, String, &'p Certificate)> {
     let mut named = Vec::new();
     for peering in peerings.iter().filter(|peering| of(peering, only)) {
         let whose = match peering.role {
@@ -198,7 +237,7 @@ fn certificates<'p>(
             peering
                 .certificate
                 .as_ref()
-                .map(|certificate| (whose.clone(), certificate)),
+                .map(|certificate| (peering.role, whose.clone(), certificate)),
         );
         for slice in &peering.slices {
             let name = format!("{whose} for slice {}", escaped(&slice.name));
@@ -206,7 +245,7 @@ fn certificates<'p>(
                 slice
                     .certificate
                     .as_ref()
-                    .map(|certificate| (name, certificate)),
+                    .map(|certificate| (peering.role, name, certificate)),
             );
         }
     }

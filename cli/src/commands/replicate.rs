@@ -10,7 +10,7 @@ use crate::{
     home::Home,
     output::Side,
     pair::{Homes, Pair, binds, has_identity},
-    provider_side::refused,
+    provider_side::{ProviderStand, refused},
 };
 
 pub(super) fn run(context: &Context, arguments: &Replicate) -> Result<()> {
@@ -23,22 +23,19 @@ pub(super) fn run(context: &Context, arguments: &Replicate) -> Result<()> {
     let mut local = local;
     let mut remote = remote.ok_or_else(|| Failure::usage("name the remote home"))?;
     let (forth, back) = directions(&local, &remote)?;
-    if forth {
-        settle(context, &mut local, &mut remote, Side::Local)?;
-    }
+    // One direction that is closed does not stop the other.
+    let forth = match forth {
+        true => settle(context, &mut local, &mut remote, Side::Local),
+        false => Ok(()),
+    };
     if back {
         settle(context, &mut remote, &mut local, Side::Remote)?;
     }
-    Ok(())
+    forth
 }
 
 /// Replicates between a consumer and its provider, and prints the result.
-pub(super) fn settle(
-    context: &Context,
-    consumer: &mut Home,
-    provider: &mut Home,
-    side: Side,
-) -> Result<()> {
+fn settle(context: &Context, consumer: &mut Home, provider: &mut Home, side: Side) -> Result<()> {
     let provider_id = provider.cluster_id().clone();
     let rest = Pair::new(consumer, provider, &context.policy, context.clock)?.settle()?;
     for notice in rest.notices.iter().map(sentence) {
@@ -47,17 +44,16 @@ pub(super) fn settle(
     for refused in rest.refused.iter().map(paragraph) {
         context.printer.warning(&refused);
     }
-    match closed(context, consumer, provider)? {
-        Some(why) => context.printer.warning(&why),
-        None => context.printer.info(
-            side,
-            &format!("Slices and renewals are in sync with {provider_id}"),
-        )?,
+    if let ProviderStand::Refused(error) = rest.provider {
+        return Err(refused(provider, &error));
     }
-    match rest.provider {
-        crate::provider_side::ProviderStand::Refused(error) => Err(refused(provider, &error)),
-        _ => Ok(()),
+    if let Some(why) = closed(context, consumer, provider)? {
+        return Err(Failure::waiting(why));
     }
+    context.printer.info(
+        side,
+        &format!("Slices and renewals are in sync with {provider_id}"),
+    )
 }
 
 /// The reason why nothing can be carried between a consumer and its provider, if

@@ -337,7 +337,7 @@ pub(super) fn renewed(certificate: Option<&Certificate>, now: Timestamp) -> Stri
         Some(Renewal::NotBefore(due)) => format!("in {}", age(due.since(now))),
         Some(Renewal::Due) => "now".to_owned(),
         Some(Renewal::Awaited) => "awaited".to_owned(),
-        Some(Renewal::Cannot(_)) => "never".to_owned(),
+        Some(Renewal::ByHand | Renewal::Cannot(_)) => "never".to_owned(),
     }
 }
 

@@ -97,6 +97,9 @@ pub(crate) enum Renewal {
     Due,
     /// The next certificate must come from the peer.
     Awaited,
+    /// An administrator has made the kubeconfig, and makes the next one.
+    ByHand,
+    /// The answer to the renewal is refused.
     Cannot(String),
     /// The end of the certificate is not known.
     None,

@@ -85,10 +85,9 @@ fn certificate_by_hand(side: &ConsumerSide<'_>) -> Result<Option<Certificate>> {
         return Ok(None);
     };
     let chain = CertificateChain::from_pem(certificate.as_slice(), &Policy::compatible());
-    let renewal = Renewal::Cannot("an administrator has made the kubeconfig".to_owned());
     Ok(chain
         .ok()
-        .map(|chain| Certificate::new(chain.leaf(), renewal)))
+        .map(|chain| Certificate::new(chain.leaf(), Renewal::ByHand)))
 }
 
 fn reads_only_ed25519(evidence: Option<&Evidence>) -> bool {

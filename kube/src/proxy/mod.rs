@@ -98,7 +98,8 @@ pub fn client_within(mut config: Config, addresses: &Addresses) -> Result<Client
     Ok(client_by(within::builder(&config, addresses)?, route))
 }
 
-/// The way to the API server, by the configured proxy if there is one. The configuration then gets the limit of its connections.
+/// The way to the API server, by the configured proxy if there is one. The configuration then
+/// gets the limit of its connections.
 fn route_of(config: &mut Config) -> Result<Route, kube::Error> {
     let Some(proxy) = &config.proxy_url else {
         return Ok(Route::direct(&config.cluster_url));

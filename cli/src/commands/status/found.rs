@@ -7,7 +7,7 @@ use liqo_auth::model::Timestamp;
 
 use crate::{
     arguments::FailIf,
-    overview::{Certificate, Peering, Role},
+    overview::{Certificate, Peering, Renewal, Role},
 };
 
 /// A sentence for each of these that is there, such as `2 refused: consumer cl-a, slice pool of
@@ -51,11 +51,17 @@ fn names(peerings: &[Peering], what: FailIf, now: Timestamp) -> Vec<String> {
     peerings.iter().flat_map(of).collect()
 }
 
-/// The peering, if something of it is refused, and its slices that are denied.
+/// The peering, if something of it is refused, also the answer to a renewal, and its slices that
+/// are denied or refused in this way.
 fn refused(peering: &Peering) -> Vec<String> {
+    let cannot = |certificate: &Option<Certificate>| {
+        let renewal = certificate.as_ref().map(|certificate| &certificate.renewal);
+        matches!(renewal, Some(Renewal::Cannot(_)))
+    };
     let mut refusals = peering.refused.iter();
-    let own = refusals.any(|refusal| refusal.refused.is_some());
-    let slices = peering.slices.iter().filter(|slice| slice.denied);
+    let own = refusals.any(|refusal| refusal.refused.is_some()) || cannot(&peering.certificate);
+    let slices = peering.slices.iter();
+    let slices = slices.filter(|slice| slice.denied || cannot(&slice.certificate));
     let slices = slices.map(|slice| name_of_slice(peering, &slice.name));
     own.then(|| name(peering))
         .into_iter()

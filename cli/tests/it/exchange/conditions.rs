@@ -119,6 +119,7 @@ fn a_drained_tenant_loses_rights_and_slices_until_it_is_let_in_again() {
     assert_eq!(folder.run("get rs --home cl-provider").out, "");
     assert!(bindings(&folder).is_empty());
     let run = folder.run(REPLICATE);
+    assert_eq!(run.code, 4, "{run:?}");
     assert!(run.err.contains("grants cl-consumer no rights"), "{run:?}");
     let status = folder.ok("status --home cl-provider");
     assert!(status.contains("Drained"), "{status}");

@@ -81,11 +81,48 @@ fn a_renewal_is_carried_by_files() {
 fn a_consumer_alone_asks_and_says_so() {
     let folder = with_slice();
     let run = folder.run(&format!("renew --home cl-consumer {LATER}"));
-    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(run.code, 4, "{run:?}");
     assert!(run.out.contains("the next one is awaited"), "{run:?}");
+    let says = "Error: not renewed: certificate from cl-provider, certificate from cl-provider for slice mypool\n";
+    assert!(run.err.ends_with(says), "{run:?}");
     folder.ok(&format!("renew {BOTH} {LATER}"));
     let told = folder.ok(&format!("renew {BOTH} {LATER}"));
     assert_eq!(told.matches("until 2028-07-31").count(), 4, "{told}");
+}
+
+/// The provider has moved since, and the consumer has pinned the earlier address.
+#[test]
+fn a_renewal_whose_answer_is_refused_is_no_success() {
+    let folder = with_slice();
+    folder.ok("set api-server https://172.19.0.9:6443 --home cl-provider");
+    folder.ok(&format!("renew {BOTH}"));
+    let run = folder.run(&format!("renew {BOTH} {LATER}"));
+    assert_eq!(run.code, 3, "{run:?}");
+    let (_, error) = run.err.split_once("Error: ").unwrap();
+    assert!(
+        error.starts_with("not renewed: certificate from cl-provider"),
+        "{error}"
+    );
+    let run = folder.run(&format!(
+        "status --home cl-consumer --fail-if refused {LATER}"
+    ));
+    assert_eq!(run.code, 4, "{run:?}");
+    assert!(run.err.contains("refused: provider cl-provider"), "{run:?}");
+}
+
+#[test]
+fn a_renewal_that_a_drain_prevents_is_no_success() {
+    let folder = with_slice();
+    folder.ok("drain tenant cl-consumer --home cl-provider");
+    folder.ok(&format!("renew {BOTH}"));
+    let run = folder.run(&format!("renew {BOTH} {LATER}"));
+    assert_eq!(run.code, 4, "{run:?}");
+    for part in [
+        "grants cl-consumer no rights",
+        "Error: not renewed: certificate from cl-provider",
+    ] {
+        assert!(run.err.contains(part), "{part}: {run:?}");
+    }
 }
 
 #[test]
@@ -188,8 +225,9 @@ fn the_renewal_scheme_of_a_provider_is_a_setting() {
         folder.ok(&format!("{set} {scheme}"));
         folder.ok("authenticate --home cl-consumer --remote-home cl-provider");
         assert_eq!(!folder.ok(RENEWS).is_empty(), at_once, "{scheme}");
+        // The next certificate has not come.
         let run = folder.run("renew --home cl-consumer --now +300d --write-at-this-time");
-        assert_eq!(run.code, 0, "{scheme}: {run:?}");
+        assert_eq!(run.code, 4, "{scheme}: {run:?}");
         assert_eq!(!folder.ok(RENEWS).is_empty(), when_due, "{scheme}");
         let asks = folder
             .ok("get renews --home cl-consumer -o yaml")
