@@ -98,7 +98,7 @@ struct Open {
     names: Vec<String>,
     /// Why the answer to a renewal is refused.
     why: Option<String>,
-    /// Whether something is refused that could have renewed them.
+    /// Whether something is refused in a peering of theirs.
     is_refused: bool,
 }
 
@@ -161,7 +161,7 @@ fn tell(
     let now = context.clock.now()?;
     let mut told = false;
     let mut open = Open::default();
-    for (role, name, certificate) in certificates(&after, only) {
+    for (peering, name, certificate) in certificates(&after, only) {
         told = true;
         let earlier = certificates(before, only)
             .into_iter()
@@ -192,9 +192,10 @@ fn tell(
             }
             Renewal::Due | Renewal::Awaited => true,
             // A provider may have taken the peer's rights. A consumer has none without it.
-            Renewal::None => role == Role::Provider && certificate.ends < now,
+            Renewal::None => peering.role == Role::Provider && certificate.ends < now,
             Renewal::NotBefore(_) | Renewal::ByHand => false,
         };
+        open.is_refused |= is_open && !peering.refused.is_empty();
         open.names.extend(is_open.then_some(name));
     }
     if !told {
@@ -212,7 +213,6 @@ fn tell(
         context.printer.message(&unlooked);
     }
     for peering in shown {
-        open.is_refused |= !peering.refused.is_empty();
         for refused in &peering.refused {
             context
                 .printer
@@ -222,11 +222,11 @@ fn tell(
     Ok(open)
 }
 
-/// The certificates of peerings, each with what the peer is, and its name for messages.
+/// The certificates of peerings, each with its peering, and its name for messages.
 fn certificates<'p>(
     peerings: &'p [Peering],
     only: Option<&ClusterId>,
-) -> Vec<(Role, String, &'p Certificate)> {
+) -> Vec<(&'p Peering, String, &'p Certificate)> {
     let mut named = Vec::new();
     for peering in peerings.iter().filter(|peering| of(peering, only)) {
         let whose = match peering.role {
@@ -237,7 +237,7 @@ fn certificates<'p>(
             peering
                 .certificate
                 .as_ref()
-                .map(|certificate| (peering.role, whose.clone(), certificate)),
+                .map(|certificate| (peering, whose.clone(), certificate)),
         );
         for slice in &peering.slices {
             let name = format!("{whose} for slice {}", escaped(&slice.name));
@@ -245,7 +245,7 @@ fn certificates<'p>(
                 slice
                     .certificate
                     .as_ref()
-                    .map(|certificate| (peering.role, name, certificate)),
+                    .map(|certificate| (peering, name, certificate)),
             );
         }
     }

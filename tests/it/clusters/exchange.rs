@@ -259,6 +259,16 @@ impl Exchange {
         self.consumer.look(&view, self.now).unwrap().phase
     }
 
+    /// The consumer has lost its home, and comes back with another key and no objects.
+    pub(crate) fn lose_the_consumer(&mut self) {
+        let setup = Setup {
+            consumer_key: ed25519(60),
+            ..Setup::new()
+        };
+        self.consumer = setup.consumer();
+        self.at_consumer = store::empty();
+    }
+
     /// The names of both phases, the provider's first.
     pub(crate) fn phases(&self) -> (&'static str, &'static str) {
         (self.provider_phase().name(), self.consumer_phase().name())

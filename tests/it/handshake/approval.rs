@@ -15,7 +15,6 @@ use liqo_auth::{
 use crate::clusters::{
     exchange::{Exchange, Setup, ed25519, id},
     notary::{DAY, Notary, YEAR},
-    store,
 };
 
 #[test]
@@ -110,12 +109,7 @@ fn an_approval_is_for_one_key_one_request_one_tenant_and_one_nonce() {
         .unwrap();
     exchange.carry_out(true, step);
     replace_nonce(&mut exchange);
-    exchange.consumer = Setup {
-        consumer_key: ed25519(60),
-        ..Setup::new()
-    }
-    .consumer();
-    exchange.at_consumer = store::empty();
+    exchange.lose_the_consumer();
     exchange.settle();
     assert_eq!(exchange.provider_phase().name(), "NeedsApproval");
     assert_eq!(notary.signed(), 1);

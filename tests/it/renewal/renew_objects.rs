@@ -14,7 +14,6 @@ use liqo_auth::{
 use crate::clusters::{
     exchange::{self, Exchange, Setup, ed25519, id},
     notary::{DAY, Notary, YEAR},
-    store,
 };
 
 /// A consumer that lost its key gets a certificate by its next handshake, and nothing is left to
@@ -28,12 +27,7 @@ fn the_first_certificate_of_another_key_is_no_renewal() {
     let (view, env) = (exchange.provider_view(), exchange.env());
     let step = exchange.provider.replace_nonce(&view, env).unwrap();
     exchange.carry_out(true, step);
-    exchange.consumer = Setup {
-        consumer_key: ed25519(60),
-        ..Setup::new()
-    }
-    .consumer();
-    exchange.at_consumer = store::empty();
+    exchange.lose_the_consumer();
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
     let step = exchange.turn_of_provider();

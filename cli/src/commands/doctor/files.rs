@@ -102,3 +102,18 @@ pub(super) fn of_settings(site: &Site, failure: Failure) -> Result<Finding> {
     };
     Ok(Finding::new(failure.to_string(), remedy))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_to_which_nothing_can_be_written_is_found_and_another_one_is_not() {
+        let folder = std::env::temp_dir();
+        assert!(no_room(&folder).is_none());
+        let missing = folder.join("liqo-auth-no-such-folder");
+        let found = no_room(&missing).map(|Finding { what, .. }| what);
+        let begins = format!("nothing can be written to {}: ", missing.display());
+        assert!(found.is_some_and(|what| what.starts_with(&begins)));
+    }
+}
