@@ -331,10 +331,9 @@ fn kinds_have_the_short_names_of_kubectl() {
         &format!("get rslice {name}"),
         &format!("get resourceslices {name}"),
     );
-    same(
-        "get nonces --home cl-provider",
-        "get nonce --home cl-provider",
-    );
+    // At one moment: the table says how old a nonce is, and in what time it expires.
+    let now = "--home cl-provider --now 2100-01-01T00:00:00Z";
+    same(&format!("get nonces {now}"), &format!("get nonce {now}"));
     let name = "--home cl-consumer -o name";
     same(&format!("get id {name}"), &format!("get identities {name}"));
     let of = "--home cl-provider --remote-cluster-id cl-consumer";
