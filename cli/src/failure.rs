@@ -132,8 +132,11 @@ impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         let is_unreachable = error.chain().any(|cause| cause.is::<Unreachable>());
         let counts = |cause: &&Cause| !is_unreachable || !is_of_a_request(*cause);
+        // The sentence of `Unreachable` is the whole one: its sources are in it.
+        let end = error.chain().position(|cause| cause.is::<Unreachable>());
+        let told = error.chain().take(end.map_or(usize::MAX, |end| end + 1));
         let mut message = String::new();
-        for cause in error.chain().filter(counts).map(ToString::to_string) {
+        for cause in told.filter(counts).map(ToString::to_string) {
             // The text of some errors already contains the text of their cause.
             if message.ends_with(&cause) {
                 continue;

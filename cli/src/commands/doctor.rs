@@ -4,6 +4,7 @@ mod beside_liqo;
 mod files;
 mod kept;
 mod peerings;
+mod providers;
 
 use liqo_auth::{
     crypto::{Algorithm, SigningKey},
@@ -64,6 +65,11 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
                     .iter()
                     .flat_map(|it| peerings::of(it, &options, now)),
             );
+            let (wrong, unknown) = providers::asked(context, &mut home, &peerings)?;
+            findings.extend(wrong);
+            for provider in unknown {
+                context.printer.warning(&provider);
+            }
             if !home.is_live() {
                 let due = peerings.iter().filter_map(|it| peerings::due(it, &options));
                 findings.extend(due);

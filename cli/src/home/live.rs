@@ -27,7 +27,7 @@ use liqo_auth_kube::{Applied, Cluster, Opened, apply, client_of, find, get, list
 use tokio::runtime::{Builder, Runtime};
 
 pub(crate) use self::{
-    login::Login,
+    login::{Distrust, Login, NotTrusted},
     provider_access::{PeeringUser, ProviderAccess},
 };
 use self::{published_ca::OwnCa, stored_settings::StoredSettings};

@@ -47,7 +47,7 @@ pub(crate) use self::{
     folder::lock_at_once,
     kubeconfig::with_user_agent,
     layout::{AUTHORITY_SECRET, LEGACY_TLS_SECRET, RECORD_KEY_SECRET},
-    live::{Login, PeeringUser, ProviderAccess},
+    live::{Distrust, Login, NotTrusted, PeeringUser, ProviderAccess},
     represented::{Report, replace_status},
     resting::Resting,
     settings::{Peer, Settings, Signer},

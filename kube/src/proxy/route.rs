@@ -31,12 +31,14 @@ struct Proxy {
 /// [`Error::Request`](crate::Error::Request), by a client that [`client_of`](crate::client_of) or
 /// [`client_within`](crate::client_within) has made. Its text is one sentence that names the API
 /// server, the proxy and the cause, and no password of the proxy. With a proxy, what to do follows.
+/// Its sources are those of the client, such as the error of TLS.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot reach {route}: {cause}{advice}")]
 pub struct Unreachable {
     route: String,
     cause: String,
     advice: String,
+    source: BoxError,
 }
 
 impl Route {
@@ -80,6 +82,7 @@ impl Route {
             route: self.to_string(),
             cause,
             advice,
+            source: error,
         })
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     consumer_side::ConsumerSide,
     context::Context,
     failure::{Code, Failure, Result},
-    home::Login,
+    home::{Login, NotTrusted},
     output::{Side, counted, program},
     provider_side::{ProviderSide, refused},
 };
@@ -66,7 +66,7 @@ pub(super) fn log_in(
             "{provider} lets this cluster in, and gives it no rights yet."
         )),
         Login::Fails => Err(NotAccepted(stored.kubeconfig.server.clone())),
-        Login::NotTried(reason) => unknown(format!(
+        Login::NotTried(reason) | Login::NotTrusted(NotTrusted { reason, .. }) => unknown(format!(
             "{provider} was not seen to let this cluster in: {reason}."
         )),
     })

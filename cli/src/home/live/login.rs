@@ -1,8 +1,9 @@
 //! A login at a provider, with the identity that a peering has given.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use anyhow::Result;
+use futures::{StreamExt as _, stream};
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
 };
@@ -12,6 +13,7 @@ use liqo_auth::{
     policy::Addresses,
 };
 use liqo_auth_kube::{client_within, config_of_identity};
+use rustls::CertificateError;
 use tokio::time::sleep;
 
 use crate::{
@@ -29,6 +31,26 @@ pub(crate) enum Login {
     Fails,
     /// It was not asked, or did not answer.
     NotTried(String),
+    /// It shows a certificate that is not the provider's, or not valid.
+    NotTrusted(NotTrusted),
+}
+
+/// The certificate that an API server shows is not taken for that of the provider.
+pub(crate) struct NotTrusted {
+    pub(crate) why: Distrust,
+    /// The error of the connection, in one sentence.
+    pub(crate) reason: String,
+}
+
+/// What is wrong with the certificate of an API server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Distrust {
+    /// The CA of the Identity has not issued it.
+    Issuer,
+    /// It is for other names.
+    Name,
+    /// It has expired, or is not valid yet.
+    Time,
 }
 
 impl Home {
@@ -50,15 +72,28 @@ impl Home {
         let Ground::Cluster(live) = &self.ground else {
             return Login::NotTried("a home asks no API server".to_owned());
         };
-        if let UserCredential::Exec(_) = &kubeconfig.credential {
-            return Login::NotTried("another program gives the credential".to_owned());
-        }
-        live.runtime.block_on(async {
-            match client(kubeconfig, addresses) {
-                Ok(client) => tried(client, kubeconfig.namespace.as_deref()).await,
-                Err(error) => Login::NotTried(Failure::from(error).to_string()),
-            }
-        })
+        live.runtime.block_on(login(kubeconfig, addresses))
+    }
+
+    /// Logs in at each of these, as [`log_in`](Self::log_in) at one of them. A home in a folder
+    /// asks none.
+    pub(crate) fn log_in_at(&self, providers: &[Kubeconfig], addresses: &Addresses) -> Vec<Login> {
+        let Ground::Cluster(live) = &self.ground else {
+            return Vec::new();
+        };
+        let logins = providers.iter().map(|provider| login(provider, addresses));
+        let logins = stream::iter(logins).buffered(AT_ONCE);
+        live.runtime.block_on(logins.collect())
+    }
+}
+
+async fn login(kubeconfig: &Kubeconfig, addresses: &Addresses) -> Login {
+    if let UserCredential::Exec(_) = &kubeconfig.credential {
+        return Login::NotTried("another program gives the credential".to_owned());
+    }
+    match client(kubeconfig, addresses) {
+        Ok(client) => tried(client, kubeconfig.namespace.as_deref()).await,
+        Err(error) => Login::NotTried(Failure::from(error).to_string()),
     }
 }
 
@@ -77,12 +112,41 @@ async fn tried(client: Client, namespace: Option<&str>) -> Login {
             Ok(true) => return Login::Succeeds,
             Ok(false) => sleep(PAUSE).await,
             Err(kube::Error::Api(status)) if status.code == 401 => return Login::Fails,
-            Err(error) => {
-                return Login::NotTried(Failure::from(anyhow::Error::new(error)).to_string());
-            }
+            Err(error) => return unanswered(error.into()),
         }
     }
     Login::WithoutRights
+}
+
+fn unanswered(error: anyhow::Error) -> Login {
+    let why = error.chain().find_map(distrust);
+    let reason = Failure::from(error).to_string();
+    match why {
+        None => Login::NotTried(reason),
+        Some(why) => Login::NotTrusted(NotTrusted { why, reason }),
+    }
+}
+
+/// What TLS finds wrong with the server's certificate, if that is this cause.
+fn distrust(cause: &(dyn std::error::Error + 'static)) -> Option<Distrust> {
+    // One of these may be in another one, of which it is no source.
+    let mut inner = cause.downcast_ref::<io::Error>()?.get_ref()?;
+    while let Some(error) = inner.downcast_ref::<io::Error>() {
+        inner = error.get_ref()?;
+    }
+    let rustls::Error::InvalidCertificate(fault) = inner.downcast_ref()? else {
+        return None;
+    };
+    Some(match fault {
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            Distrust::Name
+        }
+        CertificateError::Expired
+        | CertificateError::ExpiredContext { .. }
+        | CertificateError::NotValidYet
+        | CertificateError::NotValidYetContext { .. } => Distrust::Time,
+        _ => Distrust::Issuer,
+    })
 }
 
 /// Whether the client may list its slices at the provider.
@@ -108,6 +172,8 @@ async fn may_list_slices(client: Client, namespace: Option<&str>) -> kube::Resul
 
 /// How long the provider's API server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How many providers are asked at the same time.
+const AT_ONCE: usize = 16;
 /// How often, and after which pause, a login without rights is tried again.
 const TRIES: usize = 8;
 const PAUSE: Duration = Duration::from_millis(125);

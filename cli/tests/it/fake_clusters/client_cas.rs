@@ -1,27 +1,10 @@
 //! The CA by which the provider's API server lets clients in is replaced.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-    time::Duration,
-};
+use std::{sync::atomic::Ordering, thread, time::Duration};
 
-use http::{Request, Response};
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::TokioIo;
-use kube::client::Body;
 use liqo_auth::crypto::{Authority, Entropy};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use rustls::{
-    ServerConfig,
-    pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer},
-};
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, task::JoinHandle};
-use tokio_rustls::TlsAcceptor;
+use tokio::task::JoinHandle;
 
 use super::{Cluster, Running, signer, until};
 use crate::{
@@ -340,73 +323,6 @@ impl Cluster {
     /// The number of requests to the signer.
     fn requests(&self) -> usize {
         self.server.all("certificatesigningrequests").len()
-    }
-
-    /// Clients reach the API server over TLS, where they only log in. Returns how many logins
-    /// it refuses from now on, and the settings.
-    pub(super) fn has_logins(&self, consumer: &Cluster) -> (Arc<AtomicUsize>, Value) {
-        let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        let root = params.self_signed(&key).unwrap();
-        let issuer = Issuer::new(params, key);
-        let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
-        let leaf = params.signed_by(&key, &issuer).unwrap();
-        let chain = vec![CertificateDer::from(leaf.der().to_vec())];
-        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(chain, key)
-            .unwrap();
-        let listener = self.runtime.block_on(TcpListener::bind("127.0.0.1:0"));
-        let listener = listener.unwrap();
-        let address = listener.local_addr().unwrap();
-        let refused = Arc::new(AtomicUsize::new(0));
-        let acceptor = TlsAcceptor::from(Arc::new(config));
-        self.runtime
-            .spawn(serve(listener, acceptor, refused.clone()));
-        let settings = json!({
-            "apiServer": format!("https://{address}"),
-            "apiServerCA": root.pem(),
-        });
-        self.set(&settings);
-        consumer.set(&json!({
-            "apiServer": "https://rome.example:6443",
-            "addresses": { "allowed": ["127.0.0.0/8"] },
-        }));
-        (refused, settings)
-    }
-}
-
-async fn serve(listener: TcpListener, acceptor: TlsAcceptor, refused: Arc<AtomicUsize>) {
-    loop {
-        let (stream, _) = listener.accept().await.unwrap();
-        let Ok(stream) = acceptor.accept(stream).await else {
-            continue;
-        };
-        let refused = refused.clone();
-        let service = service_fn(move |_: Request<Incoming>| {
-            let left = refused.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-                left.checked_sub(1)
-            });
-            let (code, answer) = match left {
-                Ok(_) => (
-                    401,
-                    json!({ "kind": "Status", "code": 401, "message": "no" }),
-                ),
-                Err(_) => (201, json!({ "spec": {}, "status": { "allowed": true } })),
-            };
-            async move {
-                Response::builder()
-                    .status(code)
-                    .body(Body::from(serde_json::to_vec(&answer).unwrap()))
-            }
-        });
-        tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
     }
 }
 

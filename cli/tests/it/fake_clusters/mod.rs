@@ -11,6 +11,7 @@ mod in_band;
 mod kubeconfigs;
 mod lifetimes;
 mod listeners;
+mod logins;
 mod meanwhile;
 mod monitors;
 mod own_keys;
