@@ -36,6 +36,9 @@ type ProviderConfig struct {
 	AdoptUpTo map[string]string `json:"adoptUpTo,omitzero"`
 	// NonceLifetimeSeconds is a day if it is 0.
 	NonceLifetimeSeconds uint64 `json:"nonceLifetimeSeconds,omitempty"`
+	// InvitationsLapse says whether a first invitation ends with its nonce. If it is false,
+	// the invitation lasts as long as its Secret, and the nonce is made anew.
+	InvitationsLapse bool `json:"invitationsLapse,omitempty"`
 	// PeerAgainSeconds is how long after its end a peering may begin again with its nonce,
 	// which serves at least while it is valid. If it is nil, a nonce serves once.
 	PeerAgainSeconds *uint64 `json:"peerAgainSeconds,omitempty"`

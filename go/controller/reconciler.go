@@ -30,7 +30,7 @@ type Config struct {
 	Side Side
 	// Reader reads the objects of a peer at the begin of each run. Take the API server itself
 	// (Manager.GetAPIReader): lists are read in pages, which a cache does not give, and a cache
-	// may not have the reconciler's own writes yet.
+	// may not have the reconciler's own writes yet. Wrap its transport by [BoundedLists].
 	Reader client.Reader
 	// Writer applies effects.
 	Writer client.Client

@@ -57,6 +57,11 @@ func run(ctx context.Context, clusterID liqov1beta1.ClusterID, kubeconfig, recor
 	provider := library.Provider(liqoauth.ProviderConfig{
 		ClusterID: clusterID, APIServer: config.Host, APIServerCA: string(config.CAData), KubernetesSigner: true,
 	}, recordKey, liqoauth.Backends{Names: isTaken})
+	bounds, err := provider.Bounds(ctx)
+	if err != nil {
+		return err
+	}
+	config.Wrap(controller.BoundedLists(bounds))
 	manager, err := ctrl.NewManager(config, ctrl.Options{Metrics: server.Options{BindAddress: "0"}})
 	if err != nil {
 		return err
