@@ -323,6 +323,8 @@ fn builder_at(
             if let Some(caps) = &settings.slices.adopt_up_to {
                 config.adopt_up_to.clone_from(caps);
             }
+            // Nobody reads a nonce in a home: a person hands it out.
+            config.invitations_lapse = !home.is_live();
             config.namespace = home.liqo_namespace();
             config.policy = policy.clone();
             config.client_cas.clone_from(&settings.client_cas);

@@ -35,6 +35,7 @@ use crate::{
 /// | `adoptFromLiqo` | whether a running peering of Liqo goes on without a new handshake | `false` |
 /// | `adoptUpTo` | how much of each resource that Liqo has granted a slice then keeps | 4 CPU, 8Gi of memory, 110 pods, 20Gi of ephemeral storage |
 /// | `nonceLifetimeSeconds` | the lifetime of a nonce | a day |
+/// | `invitationsLapse` | whether a first invitation ends with its nonce | `false` |
 /// | `certificateLifetimeSeconds` | the lifetime that a certificate request asks for | 365 days |
 /// | `namespace` | the namespace of the records | `liqo` |
 /// | `policy` | a [`Policy`], as in [`ConsumerConfig`](crate::consumer::ConsumerConfig) | strict |
@@ -126,6 +127,12 @@ pub struct ProviderConfig {
         deserialize_with = "seconds"
     )]
     pub nonce_lifetime: Duration,
+    /// Whether a first invitation ends with its nonce: a peer that has not used the nonce is
+    /// [over](super::Phase::Ended), and the next step deletes nonce and record. By default, the
+    /// invitation lasts as long as its Secret, and the nonce is made anew: in a cluster, the
+    /// peer's programs read it there.
+    #[serde(default)]
+    pub invitations_lapse: bool,
     /// How long a peering that has ended may begin again with its nonce: the nonce serves again
     /// for the pinned key and a new Tenant, at least while it is valid. `None`, the default: a
     /// nonce serves once. Liqo keeps a nonce and its signature when a peering ends, and its
@@ -197,6 +204,7 @@ impl ProviderConfig {
             adopt_from_liqo: false,
             adopt_up_to: caps::liqos_resources(),
             nonce_lifetime: one_day(),
+            invitations_lapse: false,
             peer_again: None,
             certificate_lifetime: one_year(),
             namespace: None,

@@ -36,8 +36,9 @@ phases! {
         /// The peer has no invitation. [`Provider::invite`](super::Provider::invite)
         /// makes one.
         Uninvited => Waiting,
-        /// An earlier peering is over: the Tenant is gone. The peer can return only
-        /// after a new [`Provider::invite`](super::Provider::invite).
+        /// An earlier peering is over: the Tenant is gone. Or the first invitation has lapsed
+        /// ([`invitations_lapse`](super::ProviderConfig::invitations_lapse)). The peer can
+        /// return only after a new [`Provider::invite`](super::Provider::invite).
         Ended {
             /// The time until which the record must stay and bind the cluster ID to the
             /// pinned key. Then every issued certificate and used nonce has expired. With

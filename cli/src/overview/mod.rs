@@ -168,10 +168,9 @@ pub(crate) fn peers(home: &Home) -> BTreeSet<(ClusterId, Role)> {
     let of_control_plane = IdentityType::ControlPlane.to_string();
     for secret in home.all::<Secret>() {
         let metadata = &secret.metadata;
+        // What a consumer has pinned of a provider is no peering: it outlives each of them.
         if let Some(peer) = metadata.name.strip_prefix(names::PROVIDER_RECORD_PREFIX) {
             add(peer, Role::Consumer);
-        } else if let Some(peer) = metadata.name.strip_prefix(names::CONSUMER_RECORD_PREFIX) {
-            add(peer, Role::Provider);
         }
         let peer = metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
         match (metadata.name.as_str(), peer) {

@@ -143,7 +143,7 @@ pub(crate) fn hand_out_again(look: &Look<'_>, plan: &mut Plan<'_>) -> bool {
 /// Hands the offered nonce out again while a Tenant exists that has not used it. The
 /// peer may have lost the nonce, or a crash may have prevented its storage. If the
 /// nonce of a first invitation has expired, the provider makes a new one, as without
-/// a Tenant.
+/// a Tenant, unless such an invitation lapses.
 ///
 /// # Errors
 /// As [`make_nonce`].
@@ -209,7 +209,9 @@ pub(crate) fn phase_without_tenant(look: &Look<'_>) -> Result<Phase, Error> {
         // The Secret that the peer reads contains no usable nonce.
         return Ok(Phase::NeedsNonce(present.why()));
     }
-    if observed.is_known() {
+    let lapses = look.configuration.settings.invitations_lapse;
+    let has_lapsed = lapses && record.is_some_and(Record::is_invitation);
+    if observed.is_known() || has_lapsed {
         // The peer itself may have written the present nonce.
         return Ok(ended());
     }
@@ -225,9 +227,10 @@ pub(crate) fn phase_without_tenant(look: &Look<'_>) -> Result<Phase, Error> {
 
 /// Whether the record's offer is still an invitation. An offer is an invitation until its
 /// nonce expires. A first invitation also stays valid as long as the nonce Secret
-/// exists.
+/// exists, unless it lapses.
 fn still_invites(look: &Look<'_>, record: &Record) -> bool {
-    record.invites(look.now) || (record.is_invitation() && has_secret(look))
+    let lapses = look.configuration.settings.invitations_lapse;
+    record.invites(look.now) || (!lapses && record.is_invitation() && has_secret(look))
 }
 
 /// Whether the nonce Secret exists and is not being deleted.

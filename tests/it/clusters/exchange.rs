@@ -80,15 +80,18 @@ impl Setup {
     }
 
     pub(crate) fn provider(&self, record_key: RecordKey) -> Provider {
+        self.provider_builder(record_key).build()
+    }
+
+    pub(crate) fn provider_builder(&self, record_key: RecordKey) -> ProviderBuilder {
         let builder = Provider::builder(id("cl-provider"), self.endpoint.clone(), record_key)
             .principals(Arc::new(NameTable::default()))
             .signer(Arc::clone(&self.signer))
             .configure(|config| config.policy = self.policy.clone());
-        let with_key = |builder: ProviderBuilder| match &self.provider_key {
+        match &self.provider_key {
             Some(key) => builder.key(Arc::clone(key)),
             None => builder,
-        };
-        with_key(builder).build()
+        }
     }
 
     pub(crate) fn consumer(&self) -> Consumer {

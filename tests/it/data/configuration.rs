@@ -31,6 +31,7 @@ fn provider() -> serde_json::Value {
         "adoptFromLiqo": true,
         "adoptUpTo": { "cpu": 2, "nvidia.com/gpu": "1" },
         "nonceLifetimeSeconds": 3600,
+        "invitationsLapse": true,
         "certificateLifetimeSeconds": 86400,
         "namespace": "liqo",
         "policy": { "forms": "compatible", "limits": { "csr": 4096 } },
@@ -95,6 +96,7 @@ fn each_setting_is_read() {
     assert_eq!(config.record_key.as_deref(), Some("liqo/record-key"));
     assert_eq!(config.key.as_deref(), Some("liqo/authentication-keys"));
     assert_eq!(config.nonce_lifetime, Duration::from_secs(3600));
+    assert!(config.invitations_lapse);
     assert_eq!(config.policy.forms, Forms::Compatible);
     let limits = Limits {
         csr: 4096,

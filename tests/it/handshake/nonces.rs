@@ -11,7 +11,7 @@ use liqo_auth::{
     },
     error::{Error, PeerIncompatible, PeerMisbehaved, Rule},
     machine::{Effect, MessageBody, Notice},
-    model::{ClusterRoleBinding, Secret, Tenant, Timestamp, names},
+    model::{ClusterRoleBinding, Object, Secret, Tenant, Timestamp, names},
     provider::{self, WhyNonce},
 };
 
@@ -89,6 +89,51 @@ fn a_tenant_that_comes_too_late_is_refused_and_a_new_nonce_is_made() {
     assert_eq!(step.notices, [Notice::SignedNonceIsStale]);
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+}
+
+#[test]
+fn a_first_invitation_lapses_with_its_nonce_where_the_settings_say_so() {
+    let mut exchange = with_invitations_that_lapse();
+    exchange.turn_of_provider();
+    let late = exchange.now + DAY;
+    exchange.now = late - Duration::from_secs(1);
+    assert_eq!(exchange.provider_phase().name(), "AwaitsTenant");
+    exchange.deliver("nonce");
+    let tenant = MessageBody::Tenant(Box::new(exchange.tenant()));
+
+    exchange.now = late;
+    assert_eq!(exchange.provider_phase().name(), "Ended");
+    // Whoever signs the nonce now is told, and gets no other one.
+    let mut too_late = with_invitations_that_lapse();
+    too_late.at_provider = exchange.at_provider.clone();
+    too_late.now = late;
+    let error = too_late.hand_over(tenant).unwrap_err();
+    let expected = PeerIncompatible::NonceExpired { at: late };
+    assert_eq!(error.fault(), &expected.into());
+    let step = too_late.turn_of_provider();
+    assert!(step.outbox.is_empty(), "{:?}", step.outbox);
+
+    // Nothing of the invitation stays, and the next one begins anew.
+    while exchange.provider_phase().name() == "Ended" {
+        assert!(!exchange.turn_of_provider().is_settled());
+    }
+    assert_eq!(exchange.provider_phase().name(), "Uninvited");
+    let is_secret = |object: &Object| matches!(object, Object::Secret(_));
+    assert!(!exchange.at_provider.iter().any(is_secret));
+    exchange.invite();
+    exchange.settle();
+    assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
+}
+
+fn with_invitations_that_lapse() -> Exchange {
+    let setup = Setup::new();
+    let record_key = RecordKey::new(RECORD_KEY).unwrap();
+    let provider = setup.provider_builder(record_key);
+    let mut exchange = setup.exchange();
+    exchange.provider = provider
+        .configure(|config| config.invitations_lapse = true)
+        .build();
+    exchange
 }
 
 #[test]
@@ -298,7 +343,7 @@ fn delete_tenant(exchange: &mut Exchange) {
     let bindings = |exchange: &Exchange| {
         let objects = exchange.at_provider.iter();
         objects
-            .filter(|object| matches!(object, liqo_auth::model::Object::ClusterRoleBinding(_)))
+            .filter(|object| matches!(object, Object::ClusterRoleBinding(_)))
             .count()
     };
     assert_eq!(bindings(exchange), 1);

@@ -178,6 +178,40 @@ fn an_invitation_is_taken_back() {
 }
 
 #[test]
+fn an_invitation_that_has_lapsed_does_not_come_back() {
+    let folder = Folder::with_homes();
+    folder.ok(&format!("create nonce {OF_CONSUMER}"));
+    let late = "--now +3d --write-at-this-time";
+    let (_, remedy) = finding(&folder, &format!("{DOCTOR} --now +3d"));
+    folder.ok(&format!("{} {late}", command_in(&remedy)));
+    let none = |of: &str| {
+        let shown = folder.ok(&format!("status {of} -o json --now +3d"));
+        assert!(shown.contains(r#""peerings": []"#), "{shown}");
+    };
+    none("--home cl-provider");
+    let nonces = folder.ok("get nonces --home cl-provider");
+    assert!(!nonces.contains("liqo-nonce"), "{nonces}");
+    folder.ok(&format!("{AUTHENTICATE} {late}"));
+}
+
+/// Its certificate is valid for longer than the peering.
+#[test]
+fn an_ended_peering_leaves_with_its_certificate() {
+    let folder = with_peering();
+    folder.ok("unauthenticate --home cl-consumer --remote-home cl-provider --skip-confirm");
+    let peerings = |home: &str, now: &str| {
+        let shown = folder.ok(&format!("status --home {home} -o json {now}"));
+        !shown.contains(r#""peerings": []"#)
+    };
+    assert!(!peerings("cl-consumer", ""));
+    assert!(peerings("cl-provider", ""));
+    let (late, writes) = ("--now +400d", "--write-at-this-time");
+    let (_, remedy) = finding(&folder, &format!("{DOCTOR} {late}"));
+    folder.ok(&format!("{} {late} {writes}", command_in(&remedy)));
+    assert!(!peerings("cl-provider", late));
+}
+
+#[test]
 fn what_is_due_is_found_and_done() {
     let folder = with_peering();
     let kubeconfig = "cl-consumer/private/liqo-tenant-cl-provider/secret.kubeconfig-controlplane-cl-provider.yaml";
