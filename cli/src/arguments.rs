@@ -47,7 +47,7 @@ pub(crate) use administration::{
 pub(crate) use aws::{AwsKeyFormat, DeleteAwsKey, GetAwsKeys, SetAwsUser};
 use examples::*;
 pub(crate) use exporting::{Export, GenerateCarried};
-pub(crate) use get::{Get, GetNonce, List, ListFormat};
+pub(crate) use get::{Get, GetKubeconfig, GetNonce, List, ListFormat, Shown};
 pub(crate) use habits::explained;
 pub(crate) use inspect::Inspect;
 pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, Serve};

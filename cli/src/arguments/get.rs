@@ -23,36 +23,30 @@ pub(crate) enum Get {
     /// The Renews of this home: the objects that renew certificates
     #[command(visible_alias = "renew")]
     Renews(List),
-    /// Only the text of a consumer's nonce; without --remote-cluster-id, a table of all nonces
+    /// Only the text of a consumer's nonce; without --remote-cluster-id, a table of all nonces;
+    /// with -o, their Secrets
     #[command(visible_alias = "nonces")]
     Nonce(GetNonce),
     /// The access keys that have to be deleted at AWS (on a provider that gives AWS users)
     #[command(name = "aws-keys", visible_alias = "aws-key", after_help = aws::EXAMPLES)]
     AwsKeys(GetAwsKeys),
-    /// The kubeconfig for a provider; it contains the private key
+    /// The kubeconfig for a provider; it contains the private key. With -A, a table of all; with
+    /// -o, their Secrets
     #[command(visible_aliases = ["kubeconfigs", "kc"])]
-    Kubeconfig {
-        /// The name of the Identity whose kubeconfig to print, such as
-        /// controlplane-cl-provider
-        #[arg(
-            required_unless_present = "remote_cluster_id",
-            conflicts_with = "resourceslice"
-        )]
-        name: Option<String>,
-        /// The cluster ID of the remote cluster; its control plane's kubeconfig, unless a name
-        /// is given
-        #[arg(long, value_name = "ID")]
-        remote_cluster_id: Option<ClusterId>,
-        /// The kubeconfig of this resource slice, instead of the control plane's
-        #[arg(long, value_name = "NAME", requires = "remote_cluster_id")]
-        resourceslice: Option<String>,
-    },
+    Kubeconfig(GetKubeconfig),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// Only the object with this name
     pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) shown: Shown,
+}
+
+/// Which objects are shown, and how.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Shown {
     /// Only the objects in this namespace
     #[arg(
         short,
@@ -79,9 +73,33 @@ pub(crate) enum ListFormat {
     Wide,
 }
 
+/// With an output, the nonce is shown as its Secret.
 #[derive(Debug, Args)]
 pub(crate) struct GetNonce {
     /// The cluster ID of the remote cluster
     #[arg(long, value_name = "ID")]
     pub(crate) remote_cluster_id: Option<ClusterId>,
+    #[command(flatten)]
+    pub(crate) shown: Shown,
+}
+
+/// With an output, the kubeconfig is shown as its Secret.
+#[derive(Debug, Args)]
+pub(crate) struct GetKubeconfig {
+    /// The name of the Identity whose kubeconfig to print, such as
+    /// controlplane-cl-provider
+    #[arg(
+        required_unless_present_any = ["remote_cluster_id", "namespace", "all_namespaces", "output"],
+        conflicts_with = "resourceslice"
+    )]
+    pub(crate) name: Option<String>,
+    /// The cluster ID of the remote cluster; its control plane's kubeconfig, unless a name
+    /// is given
+    #[arg(long, value_name = "ID")]
+    pub(crate) remote_cluster_id: Option<ClusterId>,
+    /// The kubeconfig of this resource slice, instead of the control plane's
+    #[arg(long, value_name = "NAME", requires = "remote_cluster_id")]
+    pub(crate) resourceslice: Option<String>,
+    #[command(flatten)]
+    pub(crate) shown: Shown,
 }

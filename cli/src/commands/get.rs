@@ -1,26 +1,27 @@
 //! `get`: prints objects as tables or as manifests.
 
+mod kubeconfigs;
+mod nonces;
+
+pub(super) use self::{kubeconfigs::kubeconfigs, nonces::nonces};
+
 use liqo_auth::{
     crypto::{CertificateChain, Nonce, PublicKey},
     model::{
-        AuthParams, ClusterId, Identity, Kind, Namespace, ObjectRef, Renew, Resource,
-        ResourceSliceConditionStatus, ResourceSliceConditionType, Secret, Tenant, TenantCondition,
-        names,
+        AuthParams, ClusterId, Identity, Kind, Namespace, ObjectRef, Renew, Resource, Secret,
+        Tenant, TenantCondition, names,
     },
     policy::Policy,
 };
 
-use super::{
-    listing::{age_of, ids, listed, print, warn},
-    slices,
-};
+use super::listing::{age_of, ids, listed, print, warn};
 use crate::{
-    arguments::{GetNonce, List},
+    arguments::List,
     context::Context,
     failure::{Failure, Result},
     home::{Home, SecretValue, Use},
-    output::{Table, age, escaped, program},
-    provider_side::{has_tenant, nonce_secret, tenant_in},
+    output::Table,
+    provider_side::{has_tenant, tenant_in},
 };
 
 pub(super) fn tenants(context: &Context, list: &List) -> Result<()> {
@@ -135,163 +136,6 @@ pub(super) fn renews(context: &Context, list: &List) -> Result<()> {
         ]);
     }
     print(context, &home, list, table, Kind::Renew)
-}
-
-pub(super) fn nonce(context: &Context, arguments: &GetNonce) -> Result<()> {
-    let home = context.open(Use::Read)?;
-    if let Some(peer) = &arguments.remote_cluster_id {
-        let secret = nonce_secret(&home, peer).ok_or_else(|| {
-            Failure::waiting(format!(
-                "there is no nonce for {peer} in {path}. Create one with: {program} create nonce {options} --remote-cluster-id {peer}",
-                program = program(),
-                path = home.site(),
-                options = home.site().options()
-            ))
-        })?;
-        // Like liqoctl, print no line feed after the nonce, so that a file contains
-        // only the nonce.
-        return context.printer.result(&nonce_text(secret)?);
-    }
-    warn(context, &home);
-    let now = context.clock.now()?;
-    let mut table = Table::new(["NAMESPACE", "NAME", "TYPE", "DATA", "AGE", "EXPIRES"])
-        .optional(["TYPE", "DATA", "AGE"]);
-    for secret in home
-        .all::<Secret>()
-        .filter(|secret| secret.metadata.name == names::NONCE_SECRET)
-    {
-        let nonce = secret
-            .get(names::NONCE)
-            .and_then(|text| Nonce::parse(text, &Policy::compatible()).ok());
-        let expires = nonce.and_then(|nonce| Some(nonce.structured()?.expires()));
-        table.row([
-            secret.metadata.namespace.clone(),
-            secret.metadata.name.clone(),
-            secret.secret_type.clone().unwrap_or_default(),
-            secret.data.len().to_string(),
-            age_of(&secret.metadata, now),
-            match expires {
-                None => "<unknown>".to_owned(),
-                Some(at) if at <= now => "<expired>".to_owned(),
-                Some(at) => age(at.since(now)),
-            },
-        ]);
-    }
-    if table.is_empty() {
-        context.printer.message("No nonce found.");
-        return Ok(());
-    }
-    context.printer.result(&table.to_text())
-}
-
-/// Prints the kubeconfig of the Identity with this name.
-pub(super) fn kubeconfig_named(
-    context: &Context,
-    name: &str,
-    peer: Option<&ClusterId>,
-) -> Result<()> {
-    let home = context.open(Use::Read)?;
-    let of_peer =
-        |identity: &&Identity| peer.is_none_or(|peer| identity.spec.cluster_id == peer.as_str());
-    let waits = || {
-        let known: Vec<&str> = home
-            .all::<Identity>()
-            .filter(of_peer)
-            .map(|identity| identity.metadata.name.as_str())
-            .collect();
-        let peer = peer.map_or_else(String::new, |peer| format!(" for {peer}"));
-        Failure::waiting(format!(
-            "there is no kubeconfig of an Identity {}{peer} in {}; its Identities: {}",
-            escaped(name),
-            home.site(),
-            match known.is_empty() {
-                true => "none".to_owned(),
-                false => known.join(", "),
-            }
-        ))
-    };
-    let mut identities = home.all::<Identity>().filter(of_peer);
-    let identity = identities
-        .find(|identity| identity.metadata.name == name)
-        .ok_or_else(waits)?;
-    print_kubeconfig(context, &home, identity)?.ok_or_else(waits)
-}
-
-/// Prints the kubeconfig of an Identity. None if it has none yet.
-fn print_kubeconfig(context: &Context, home: &Home, identity: &Identity) -> Result<Option<()>> {
-    let metadata = &identity.metadata;
-    let secret: Option<&Secret> = home.get(
-        &metadata.namespace,
-        &names::kubeconfig_secret(&metadata.name),
-    );
-    let Some((secret, text)) =
-        secret.and_then(|secret| Some((secret, secret.get(names::KUBECONFIG)?)))
-    else {
-        return Ok(None);
-    };
-    let text = std::str::from_utf8(text)
-        .map_err(|_| Failure::at_odds(format!("{}: it is not text", secret.id())))?;
-    context.printer.result(text)?;
-    Ok(Some(()))
-}
-
-pub(super) fn kubeconfig(
-    context: &Context,
-    peer: Option<&ClusterId>,
-    slice: Option<&str>,
-) -> Result<()> {
-    let peer =
-        peer.ok_or_else(|| Failure::usage("name the remote cluster with --remote-cluster-id ID"))?;
-    let home = context.open(Use::Read)?;
-    let name = slice.map_or_else(
-        || names::identity_name(peer),
-        names::resource_slice_identity_name,
-    );
-    let waits = || match slice {
-        Some(slice) => without_kubeconfig(&home, peer, slice),
-        None => Failure::waiting(format!(
-            "there is no kubeconfig for {peer} in {}. Apply the Identity that its administrator generates first.",
-            home.site()
-        )),
-    };
-    let identity = home
-        .all::<Identity>()
-        .find(|identity| {
-            identity.metadata.name == name && identity.spec.cluster_id == peer.as_str()
-        })
-        .ok_or_else(waits)?;
-    print_kubeconfig(context, &home, identity)?.ok_or_else(waits)
-}
-
-/// Why there is no kubeconfig of a resource slice.
-fn without_kubeconfig(home: &Home, peer: &ClusterId, name: &str) -> Failure {
-    let (site, shown) = (home.site(), escaped(name));
-    let Some(slice) = slices::of_peer(home, peer, name) else {
-        return Failure::waiting(format!(
-            "there is no ResourceSlice {shown} for {peer} in {site}. Ask for it with: {} create resourceslice {shown} {} --remote-cluster-id {peer}",
-            program(),
-            site.options()
-        ));
-    };
-    let decision = slice
-        .status
-        .condition(ResourceSliceConditionType::Authentication);
-    Failure::waiting(match decision {
-        None => format!(
-            "{peer} has not answered the ResourceSlice {shown} yet. If there is no replicator, send it to {peer}, and apply the answer: {} generate resourceslice {shown} {} --remote-cluster-id {peer}",
-            program(),
-            site.options()
-        ),
-        Some(decision) if decision.status == ResourceSliceConditionStatus::Denied => format!(
-            "{peer} denied the ResourceSlice {shown}: {}",
-            escaped(&decision.message)
-        ),
-        Some(_) => format!(
-            "{peer} accepted the ResourceSlice {shown}, and its Identity is not complete. See: {} status {}",
-            program(),
-            site.options()
-        ),
-    })
 }
 
 /// The text of a stored nonce.

@@ -6,7 +6,7 @@ use liqo_auth::model::{
 use serde_json::json;
 
 use crate::{
-    arguments::{Format, List, ListFormat, output_format::Output},
+    arguments::{Format, List, ListFormat, Shown, output_format::Output},
     context::Context,
     failure::{Failure, Result},
     home::{Home, SecretValue},
@@ -61,9 +61,9 @@ pub(super) fn listed(
     if ids.is_empty() {
         readable?;
         is_there(list, kind)?;
-        return print_in_place_of_table(context, home, list, ids, printed);
+        return in_place_of_table(context, home, ids, list.name.is_some(), printed);
     }
-    print_in_place_of_table(context, home, list, ids, printed)?;
+    in_place_of_table(context, home, ids, list.name.is_some(), printed)?;
     readable
 }
 
@@ -78,27 +78,32 @@ fn is_there(list: &List, kind: Kind) -> Result<()> {
     }
 }
 
-fn print_in_place_of_table(
+/// Prints objects as manifests, only their names, or what a template picks from them. As for
+/// kubectl, only an object that is asked for alone is no list.
+pub(super) fn in_place_of_table(
     context: &Context,
     home: &Home,
-    list: &List,
     ids: &[ObjectRef],
+    is_alone: bool,
     printed: &Printed,
 ) -> Result<()> {
     match printed {
         Printed::Manifests(format) => manifests(context, home, ids, *format),
         Printed::Picked(template) => {
-            // As for kubectl, only an object that is asked for by its name is no list.
             let values = portable(home, ids);
             match values.as_slice() {
-                [value] if list.name.is_some() => context.picked(value, template),
+                [value] if is_alone => context.picked(value, template),
                 values => context.picked(&list_of(values), template),
             }
         }
         Printed::Names => {
             let line = |id: &ObjectRef| {
                 let kind = id.kind.as_str().to_lowercase();
-                format!("{kind}.{}/{}\n", names::API_GROUP, escaped(&id.name))
+                let group = match id.kind {
+                    Kind::Secret => String::new(),
+                    _ => format!(".{}", names::API_GROUP),
+                };
+                format!("{kind}{group}/{}\n", escaped(&id.name))
             };
             context
                 .printer
@@ -115,7 +120,7 @@ pub(super) enum Printed<'l> {
     Picked(&'l Template),
 }
 
-impl List {
+impl Shown {
     /// What to print in place of a table.
     pub(super) fn printed(&self) -> Option<Printed<'_>> {
         Some(match self.output.as_ref()? {
@@ -132,9 +137,23 @@ impl List {
         self.output == Some(Output::Format(ListFormat::Wide))
     }
 
-    pub(super) fn asks_for(&self, metadata: &Metadata) -> bool {
+    pub(super) fn has_namespace_of(&self, metadata: &Metadata) -> bool {
         let namespace = self.namespace.as_ref().map(NamespaceName::as_str);
         namespace.is_none_or(|namespace| namespace == metadata.namespace)
+    }
+}
+
+impl List {
+    pub(super) fn printed(&self) -> Option<Printed<'_>> {
+        self.shown.printed()
+    }
+
+    pub(super) fn is_wide(&self) -> bool {
+        self.shown.is_wide()
+    }
+
+    pub(super) fn asks_for(&self, metadata: &Metadata) -> bool {
+        self.shown.has_namespace_of(metadata)
             && self.name.as_ref().is_none_or(|name| *name == metadata.name)
     }
 }
@@ -180,7 +199,7 @@ pub(super) fn print(
         context.printer.message(&format!("No {kind} found."));
         return Ok(());
     }
-    let table = if list.all_namespaces {
+    let table = if list.shown.all_namespaces {
         table
     } else {
         table.without_first()

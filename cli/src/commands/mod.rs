@@ -106,21 +106,8 @@ fn carry_out(context: &Context, command: Command) -> Result<()> {
         Command::Get(Get::Identities(arguments)) => get::identities(context, &arguments),
         Command::Get(Get::ResourceSlices(arguments)) => slices::get(context, &arguments),
         Command::Get(Get::Renews(arguments)) => get::renews(context, &arguments),
-        Command::Get(Get::Nonce(arguments)) => get::nonce(context, &arguments),
-        Command::Get(Get::Kubeconfig {
-            name: Some(name),
-            remote_cluster_id,
-            ..
-        }) => get::kubeconfig_named(context, &name, remote_cluster_id.as_ref()),
-        Command::Get(Get::Kubeconfig {
-            remote_cluster_id,
-            resourceslice,
-            ..
-        }) => get::kubeconfig(
-            context,
-            remote_cluster_id.as_ref(),
-            resourceslice.as_deref(),
-        ),
+        Command::Get(Get::Nonce(arguments)) => get::nonces(context, &arguments),
+        Command::Get(Get::Kubeconfig(arguments)) => get::kubeconfigs(context, &arguments),
         Command::Generate(Generate::Tenant(arguments)) => generate::tenant(context, &arguments),
         Command::Generate(Generate::Identity(arguments)) => generate::identity(context, &arguments),
         Command::Generate(Generate::ResourceSlice(carried)) => {

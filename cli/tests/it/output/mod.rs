@@ -9,5 +9,6 @@ mod inspections;
 mod monitoring;
 mod monitors;
 mod output_formats;
+mod secrets;
 mod terminal;
 mod words;

@@ -1,0 +1,123 @@
+//! `get nonce`: the text of a nonce, a table of all nonces, or their Secrets.
+
+use liqo_auth::{
+    crypto::Nonce,
+    model::{ClusterId, Metadata, ObjectRef, Resource, Secret, names},
+    policy::Policy,
+};
+
+use super::nonce_text;
+use crate::{
+    arguments::{GetNonce, List},
+    commands::listing::{age_of, all_readable, in_place_of_table, warn},
+    context::Context,
+    failure::{Failure, Result},
+    home::{Home, Use},
+    output::{Table, age, program},
+    provider_side::nonce_secret,
+};
+
+pub(in crate::commands) fn nonces(context: &Context, arguments: &GetNonce) -> Result<()> {
+    let GetNonce {
+        remote_cluster_id: peer,
+        shown,
+    } = arguments;
+    let home = context.open(Use::Read)?;
+    let nonces: Vec<&Secret> = home
+        .all::<Secret>()
+        .filter(|secret| {
+            let of_peer = peer
+                .as_ref()
+                .is_none_or(|peer| peer_of(&secret.metadata) == Some(peer.as_str()));
+            secret.metadata.name == names::NONCE_SECRET
+                && shown.has_namespace_of(&secret.metadata)
+                && of_peer
+        })
+        .collect();
+    if let Some(peer) = peer {
+        let first = nonces.first().copied();
+        let secret = first.ok_or_else(|| missing(&home, peer, arguments))?;
+        if shown.output.is_none() {
+            // Like liqoctl, print no line feed after the nonce, so that a file contains
+            // only the nonce.
+            return context.printer.result(&nonce_text(secret)?);
+        }
+    }
+    warn(context, &home);
+    let all = List {
+        name: Some(names::NONCE_SECRET.to_owned()),
+        shown: shown.clone(),
+    };
+    let readable = match peer {
+        Some(_) => Ok(()),
+        None => all_readable(&home, &all, Secret::KIND),
+    };
+    if let Some(printed) = shown.printed() {
+        let ids: Vec<ObjectRef> = nonces.iter().map(|secret| secret.id()).collect();
+        in_place_of_table(context, &home, &ids, peer.is_some(), &printed)?;
+        return readable;
+    }
+    if nonces.is_empty() {
+        context.printer.message("No nonce found.");
+        return readable;
+    }
+    table(context, &nonces, shown.is_wide())?;
+    readable
+}
+
+/// All nonces have one name, so that the namespace is always there.
+fn table(context: &Context, nonces: &[&Secret], is_wide: bool) -> Result<()> {
+    let now = context.clock.now()?;
+    let mut table = Table::new(["NAMESPACE", "NAME", "TYPE", "DATA", "AGE", "EXPIRES"])
+        .optional(["TYPE", "DATA", "AGE"]);
+    if is_wide {
+        table.add_titles(["REMOTE CLUSTER", "VALID UNTIL"]);
+    }
+    for secret in nonces {
+        let nonce = secret
+            .get(names::NONCE)
+            .and_then(|text| Nonce::parse(text, &Policy::compatible()).ok());
+        let expires = nonce.and_then(|nonce| Some(nonce.structured()?.expires()));
+        table.row([
+            secret.metadata.namespace.clone(),
+            secret.metadata.name.clone(),
+            secret.secret_type.clone().unwrap_or_default(),
+            secret.data.len().to_string(),
+            age_of(&secret.metadata, now),
+            match expires {
+                None => "<unknown>".to_owned(),
+                Some(at) if at <= now => "<expired>".to_owned(),
+                Some(at) => age(at.since(now)),
+            },
+        ]);
+        if is_wide {
+            table.add_cells([
+                peer_of(&secret.metadata).unwrap_or("-").to_owned(),
+                expires.map_or_else(|| "<unknown>".to_owned(), |at| at.to_string()),
+            ]);
+        }
+    }
+    context.printer.result(&table.text(is_wide))
+}
+
+fn missing(home: &Home, peer: &ClusterId, arguments: &GetNonce) -> Failure {
+    if let Some(namespace) = &arguments.shown.namespace
+        && let Some(secret) = nonce_secret(home, peer)
+    {
+        let found = &secret.metadata.namespace;
+        return Failure::waiting(format!(
+            "there is no nonce for {peer} in the namespace {namespace}. It is in {found}: leave -n out"
+        ));
+    }
+    Failure::waiting(format!(
+        "there is no nonce for {peer} in {path}. Create one with: {program} create nonce {options} --remote-cluster-id {peer}",
+        program = program(),
+        path = home.site(),
+        options = home.site().options()
+    ))
+}
+
+fn peer_of(metadata: &Metadata) -> Option<&str> {
+    let label = metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
+    label.map(String::as_str)
+}
