@@ -16,6 +16,7 @@ use crate::{
     failure::{Failure, Result},
     home::{Home, overtaken},
     output::program,
+    overview::pinned,
     signer::sign_approved,
 };
 
@@ -143,7 +144,11 @@ impl<M: Machine> Driver<'_, M> {
         let failure = Failure::of(subject, error);
         match error.fault() {
             Fault::PeerIncompatible(PeerIncompatible::EndpointChanged) => {
-                failure.and(&release_command(&self.home.site().options(), &self.peer))
+                let release = release_command(&self.home.site().options(), &self.peer);
+                match pinned(self.home, &self.peer, error) {
+                    None => failure.and(&release),
+                    Some(pinned) => failure.and(&pinned).and(&release),
+                }
             }
             _ => failure,
         }
@@ -195,7 +200,6 @@ pub(crate) fn go_on(
     }
 }
 
-/// The failure for an error in a home.
 /// How to have the pins of a provider forgotten.
 pub(crate) fn release_command(options: &str, provider: impl fmt::Display) -> String {
     format!(
@@ -204,6 +208,7 @@ pub(crate) fn release_command(options: &str, provider: impl fmt::Display) -> Str
     )
 }
 
+/// The failure for an error in a home.
 pub(crate) fn failure(home: &Home, error: &Error) -> Failure {
     Failure::of(&home.site().to_string(), error)
 }

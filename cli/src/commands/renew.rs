@@ -98,8 +98,8 @@ struct Open {
     names: Vec<String>,
     /// Why the answer to a renewal is refused.
     why: Option<String>,
-    /// Whether something is refused in a peering of theirs.
-    is_refused: bool,
+    /// What is refused in a peering of theirs.
+    refusal: Option<String>,
 }
 
 impl Open {
@@ -108,16 +108,15 @@ impl Open {
         Self {
             names: self.names,
             why: self.why.or(other.why),
-            is_refused: self.is_refused || other.is_refused,
+            refusal: self.refusal.or(other.refusal),
         }
     }
 
     fn judge(self) -> Result<()> {
         let what = format!("not renewed: {}", self.names.join(", "));
-        match self.why {
+        match self.why.or(self.refusal) {
             _ if self.names.is_empty() => Ok(()),
             Some(why) => Err(Failure::new(Code::Refused, format!("{what}. {why}"))),
-            None if self.is_refused => Err(Failure::new(Code::Refused, what)),
             None => Err(Failure::waiting(what)),
         }
     }
@@ -195,7 +194,10 @@ fn tell(
             Renewal::None => peering.role == Role::Provider && certificate.ends < now,
             Renewal::NotBefore(_) | Renewal::ByHand => false,
         };
-        open.is_refused |= is_open && !peering.refused.is_empty();
+        if is_open && let Some(refusal) = peering.refused.first() {
+            open.refusal
+                .get_or_insert_with(|| format!("{}: {}", peering.peer, refusal.text));
+        }
         open.names.extend(is_open.then_some(name));
     }
     if !told {

@@ -2,6 +2,7 @@
 //! what each peering waits for.
 
 mod peering;
+mod pinned;
 mod waiting;
 
 use std::collections::BTreeSet;
@@ -21,6 +22,7 @@ use crate::{
     failure::{Code, Failure, Result},
     home::Home,
 };
+pub(crate) use pinned::pinned;
 pub(crate) use waiting::{Refusal, Waits};
 
 /// One peering, from this home's side.
@@ -203,6 +205,7 @@ impl Peering {
             waits_for: Vec::new(),
             refused: vec![Refusal {
                 refused: None,
+                pinned: None,
                 text: failure.to_string(),
             }],
             reads_only_ed25519: false,

@@ -6,8 +6,9 @@ use liqo_auth::{
 };
 use serde::Serialize;
 
-use super::Role;
+use super::{Role, pinned};
 use crate::{
+    driver::release_command,
     failure::paragraph,
     home::{Home, Signer},
     output::amounts,
@@ -34,6 +35,9 @@ pub(crate) struct Refusal {
     /// None if the peering could not be judged.
     #[serde(flatten)]
     pub(crate) refused: Option<Refused>,
+    /// What is pinned, if that is why.
+    #[serde(skip)]
+    pub(crate) pinned: Option<String>,
     /// The same, for people.
     pub(crate) text: String,
 }
@@ -126,11 +130,22 @@ impl By {
     }
 }
 
-/// What is refused.
-pub(super) fn refusals(status: &Status) -> Vec<Refusal> {
-    let of = |refused: &Refused| Refusal {
-        text: paragraph(&refused.error),
-        refused: Some(refused.clone()),
+/// What is refused. If something differs from what is pinned, both are named, and the way out.
+pub(super) fn refusals(status: &Status, home: &Home) -> Vec<Refusal> {
+    let of = |refused: &Refused| {
+        let text = paragraph(&refused.error);
+        let pinned = pinned(home, &status.peer, &refused.error);
+        Refusal {
+            text: match &pinned {
+                None => text,
+                Some(pinned) => {
+                    let release = release_command(&home.site().options(), &status.peer);
+                    format!("{text} {pinned} {release}")
+                }
+            },
+            pinned,
+            refused: Some(refused.clone()),
+        }
     };
     status.refused.iter().map(of).collect()
 }

@@ -20,7 +20,10 @@ pub(super) fn of(peering: &Peering, options: &str, now: Timestamp) -> Vec<Findin
     for refusal in &peering.refused {
         findings.push(match &refusal.refused {
             Some(refused) => Finding::new(
-                format!("{peer}: {}", refused.error),
+                match &refusal.pinned {
+                    None => format!("{peer}: {}", refused.error),
+                    Some(pinned) => format!("{peer}: {}. {pinned}", refused.error),
+                },
                 remedy(peering, refused, options),
             ),
             None => Finding::new(

@@ -103,11 +103,48 @@ fn a_renewal_whose_answer_is_refused_is_no_success() {
         error.starts_with("not renewed: certificate from cl-provider"),
         "{error}"
     );
+    // It names what is pinned and the way out, as `status` and `doctor` do.
+    let pinned = "This side has pinned the URL https://172.19.0.3:6443, and the answer has https://172.19.0.9:6443.";
+    let release = "release --home cl-consumer --remote-cluster-id cl-provider";
+    let alone = folder.run(&format!("renew --home cl-consumer {LATER}"));
+    assert_eq!(alone.code, 3, "{alone:?}");
+    let status = folder.run(&format!("status --home cl-consumer {LATER}"));
+    let doctor = folder.run(&format!("doctor --home cl-consumer {LATER}"));
+    for told in [error, &alone.err, &status.err, &doctor.out] {
+        assert!(told.contains(pinned) && told.contains(release), "{told}");
+    }
     let run = folder.run(&format!(
         "status --home cl-consumer --fail-if refused {LATER}"
     ));
     assert_eq!(run.code, 4, "{run:?}");
     assert!(run.err.contains("refused: provider cl-provider"), "{run:?}");
+}
+
+/// The provider's CA is another one: both are named.
+#[test]
+fn a_renewal_by_another_ca_is_no_success() {
+    let folder = with_slice();
+    let other = Folder::with_homes();
+    let authority = "cl-provider/private/liqo/secret.liqo-auth-authority.yaml";
+    folder.write(authority, &other.read(authority));
+    let run = folder.run(&format!("renew {BOTH} {LATER}"));
+    assert_eq!(run.code, 3, "{run:?}");
+    let (_, error) = run.err.split_once("Error: ").unwrap();
+    let (_, pinned) = error.split_once("pinned the CA SHA256:").unwrap();
+    assert!(pinned.contains(", and the answer has SHA256:"), "{error}");
+    assert!(pinned.contains("release --home cl-consumer"), "{error}");
+}
+
+/// An Identity in a file is not in the home: what is pinned is named.
+#[test]
+fn an_identity_of_another_address_is_told_what_is_pinned() {
+    let folder = with_slice();
+    folder.ok("set api-server https://172.19.0.9:6443 --home cl-provider");
+    let identity =
+        folder.ok("generate identity --home cl-provider --remote-cluster-id cl-consumer");
+    let error = folder.refused("apply --home cl-consumer -f -", &identity, 3);
+    let pinned = "This side has pinned the URL https://172.19.0.3:6443. The command is";
+    assert!(error.contains(pinned), "{error}");
 }
 
 #[test]
