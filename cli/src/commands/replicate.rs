@@ -28,10 +28,17 @@ pub(super) fn run(context: &Context, arguments: &Replicate) -> Result<()> {
         true => settle(context, &mut local, &mut remote, Side::Local),
         false => Ok(()),
     };
-    if back {
-        settle(context, &mut remote, &mut local, Side::Remote)?;
+    let back = match back {
+        true => settle(context, &mut remote, &mut local, Side::Remote),
+        false => Ok(()),
+    };
+    match (forth, back) {
+        (Err(forth), Err(back)) if forth.is_told() => {
+            context.printer.error(&forth.to_string());
+            Err(back)
+        }
+        (forth, back) => forth.and(back),
     }
-    forth
 }
 
 /// Replicates between a consumer and its provider, and prints the result.

@@ -347,6 +347,29 @@ fn two_clusters_may_be_each_others_consumers() {
     for line in ["cl-provider   consumer   ", "cl-provider   provider   "] {
         assert!(status.contains(line), "{status}");
     }
+    // Each direction that is closed says why.
+    for (tenant, home) in [
+        ("cl-consumer", "cl-provider"),
+        ("cl-provider", "cl-consumer"),
+    ] {
+        folder.ok(&format!("drain tenant {tenant} --home {home}"));
+    }
+    let run = folder.run(REPLICATE);
+    assert_eq!((run.code, run.out.as_str()), (4, ""), "{run:?}");
+    let errors: Vec<&str> = run.err.lines().collect();
+    assert_eq!(
+        errors,
+        [
+            "Error: cl-provider grants cl-consumer no rights: nothing was carried",
+            "Error: cl-consumer grants cl-provider no rights: nothing was carried",
+        ]
+    );
+    folder.ok("uncordon tenant cl-provider --home cl-consumer");
+    let run = folder.run(REPLICATE);
+    assert_eq!(run.code, 4, "{run:?}");
+    assert!(run.out.contains("in sync with cl-consumer"), "{run:?}");
+    folder.ok("uncordon tenant cl-consumer --home cl-provider");
+    folder.ok(REPLICATE);
     // The end is that of one direction.
     folder.ok(DELETE);
     let unauthenticate = "unauthenticate --home cl-consumer --remote-home cl-provider";
