@@ -17,6 +17,7 @@ mod nonce;
 pub(crate) mod output_format;
 mod pages;
 pub(crate) mod peering_user;
+mod plugin;
 mod repeated;
 mod rotate;
 pub(crate) mod running;
@@ -54,6 +55,7 @@ pub(crate) use legacy::{Legacy, LegacyAuthenticate, LegacyGet, LegacySet, Peer, 
 pub(crate) use listening::{ListenOptions, WebhookOptions};
 pub(crate) use nonce::{CreateNonce, DeleteNonce};
 pub(crate) use pages::{command, parser};
+pub(crate) use plugin::asks_for_a_plugin;
 pub(crate) use rotate::{Rotate, RotateKey};
 pub(crate) use running::{GuardMode, Rbac, Run};
 pub(crate) use set::Set;

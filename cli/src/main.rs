@@ -39,7 +39,7 @@ mod signer;
 mod subject;
 mod verbosity;
 
-use std::process::ExitCode;
+use std::{env, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches};
 use clap_complete::CompleteEnv;
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     let matches = arguments::parser().try_get_matches();
     let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
-        Err(error) => arguments::explained(error).exit(),
+        Err(error) => return refused(&arguments::explained(error)),
     };
     let printer = Printer::new(arguments.global.color);
     match commands::run(arguments) {
@@ -64,4 +64,15 @@ fn main() -> ExitCode {
             ExitCode::from(failure.code.number())
         }
     }
+}
+
+/// The end of a command line that is wrong, or asks for help. A monitor takes 2 for CRITICAL.
+fn refused(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() || !arguments::asks_for_a_plugin(env::args_os().skip(1)) {
+        error.exit();
+    }
+    let text = error.render().to_string();
+    let why = text.split("\n\n").next().unwrap_or_default();
+    let why = why.strip_prefix("error: ").unwrap_or(why);
+    ExitCode::from(commands::wrong_plugin(why).code.number())
 }

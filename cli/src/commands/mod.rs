@@ -38,14 +38,31 @@ mod version;
 use liqo_auth::model::Kind;
 
 use crate::{
-    arguments::{Arguments, Command, Create, Delete, Generate, Get, Rotate},
+    arguments::{Arguments, ColorChoice, Command, Create, Delete, Generate, Get, Rotate},
     context::Context,
-    failure::{Failure, Result},
+    failure::{Code, Failure, Result},
     home::Trial,
+    output::Printer,
     verbosity,
 };
 
 pub(crate) fn run(arguments: Arguments) -> Result<()> {
+    let is_plugin = arguments.command.is_plugin();
+    let printer = Printer::new(arguments.global.color);
+    match done(arguments) {
+        Err(failure) if is_plugin && !matches!(failure.code, Code::Nagios(_)) => {
+            Err(status::nagios::unknown(printer, &failure.to_string()))
+        }
+        done => done,
+    }
+}
+
+/// The failure of a command line that asks for a plugin's line, and is wrong.
+pub(crate) fn wrong_plugin(why: &str) -> Failure {
+    status::nagios::unknown(Printer::new(ColorChoice::Never), why)
+}
+
+fn done(arguments: Arguments) -> Result<()> {
     let Arguments {
         mut global,
         command,

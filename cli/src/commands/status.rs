@@ -3,7 +3,7 @@
 mod expiring;
 mod found;
 mod graph;
-mod nagios;
+pub(super) mod nagios;
 
 use std::{collections::BTreeSet, thread, time::Duration};
 

@@ -4,22 +4,34 @@ use super::{Seen, found, is_before_the_first};
 use crate::{
     arguments::{FailIf, Status},
     context::Context,
-    failure::{Failure, Result, State},
-    output::counted,
+    failure::{Code, Failure, Result, State},
+    output::{Printer, counted},
 };
 
-/// Tells what is there. A monitor is told in the same form if nothing can be seen.
+/// Tells what is there.
 pub(super) fn run(context: &Context, arguments: &Status) -> Result<()> {
     if arguments.watch {
-        let text = "a plugin looks once: leave --watch out";
-        return tell(context, Some(State::Unknown), text);
+        return Err(Failure::usage("a plugin looks once: leave --watch out"));
     }
     match Seen::now(context, arguments) {
-        Ok(seen) => seen.print(context, arguments),
         Err(failure) if is_before_the_first(&failure, arguments) => {
-            tell(context, None, &failure.to_string())
+            tell(context.printer, None, &failure.to_string())
         }
-        Err(failure) => tell(context, Some(State::Unknown), &failure.to_string()),
+        seen => seen?.print(context, arguments),
+    }
+}
+
+/// Tells a monitor in its own form why nothing can be seen, also if the command line is wrong.
+pub(in crate::commands) fn unknown(printer: Printer, why: &str) -> Failure {
+    match tell(printer, Some(State::Unknown), why) {
+        Err(
+            failure @ Failure {
+                code: Code::Nagios(_),
+                ..
+            },
+        ) => failure,
+        // Nobody reads it.
+        _ => Failure::of_plugin(State::Unknown),
     }
 }
 
@@ -49,11 +61,11 @@ pub(super) fn tell_seen(context: &Context, arguments: &Status, seen: &Seen) -> R
         None => counted(seen.peerings.len(), "peering"),
         Some(_) => by_state.map(|(_, found)| found).concat().join("; "),
     };
-    tell(context, worst, &text)
+    tell(context.printer, worst, &text)
 }
 
 /// Prints the line. Without a state, all is well.
-fn tell(context: &Context, state: Option<State>, text: &str) -> Result<()> {
+fn tell(printer: Printer, state: Option<State>, text: &str) -> Result<()> {
     let word = match state {
         None => "OK",
         Some(State::Warning) => "WARNING",
@@ -61,9 +73,17 @@ fn tell(context: &Context, state: Option<State>, text: &str) -> Result<()> {
         Some(State::Unknown) => "UNKNOWN",
     };
     // Nagios shows one line, and reads numbers after a bar.
-    let text = text.replace(['\n', '|'], " ");
-    context
-        .printer
-        .result(&format!("LIQO-AUTH {word} - {text}\n"))?;
+    let text = text.replace('|', " ");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let shown = words.join(" ").chars().map(shown).collect::<String>();
+    printer.result(&format!("LIQO-AUTH {word} - {shown}\n"))?;
     state.map_or(Ok(()), |state| Err(Failure::of_plugin(state)))
+}
+
+/// The command line may have anything.
+fn shown(character: char) -> String {
+    match character.is_control() {
+        true => character.escape_unicode().to_string(),
+        false => character.to_string(),
+    }
 }

@@ -191,6 +191,22 @@ fn what_cannot_be_read_is_unknown() {
     unknown("--home cl-provider --watch", "leave --watch out");
     let nobody = "--home cl-provider --remote-cluster-id cl-nobody";
     unknown(nobody, "no peering with cl-nobody");
+    // So is a command line that is wrong: 2 would be CRITICAL.
+    let home = "--home cl-provider";
+    unknown(
+        &format!("{home} --fail-if soon"),
+        "invalid value 'soon' for '--fail-if",
+    );
+    unknown(&format!("{home} --wtch"), "unexpected argument '--wtch'");
+    unknown("--home no\u{1b}where", "no\\u{1b}where is not a home");
+    unknown(&format!("{home} --dry-run"), "--dry-run");
+    unknown(&format!("{home} --write-at-this-time"), "name the time");
+    unknown(&format!("{home} --kubeconfig x"), "--kubeconfig");
+    let helped = status(&folder, "cl-provider", "-o nagios --help");
+    assert!(
+        helped.code == 0 && helped.out.contains("Usage:"),
+        "{helped:?}"
+    );
     for wrong in ["--fail-if soon", "--fail-if=", "--fail-if refused,soon"] {
         assert_eq!(status(&folder, "cl-provider", wrong).code, 2, "{wrong}");
     }
