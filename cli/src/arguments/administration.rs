@@ -39,6 +39,10 @@ pub(crate) struct Status {
     /// Fail with exit code 4 if a certificate ends within this time, such as 30d
     #[arg(long, value_name = "DURATION", value_parser = crate::durations::whole_seconds)]
     pub(crate) fail_if_expiring: Option<Duration>,
+    /// Draw a tree: the peers on each side, their certificates and slices, what is wrong, and the
+    /// remedies
+    #[arg(long, conflicts_with = "output")]
+    pub(crate) tree: bool,
     /// Show the state again whenever it changes, until the program is stopped
     #[arg(long)]
     pub(crate) watch: bool,

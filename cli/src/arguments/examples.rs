@@ -184,6 +184,7 @@ Examples:
   liqo-auth status --home ./cl-provider -o jsonpath='{.peerings[*].phase}'
   liqo-auth status --home ./cl-provider --fail-if refused,expired --fail-if-expiring 30d
   liqo-auth status --kubeconfig provider.kubeconfig -o nagios --fail-if-expiring 30d
+  liqo-auth status --home ./cl-provider --tree
   liqo-auth status --home ./cl-provider -o mermaid
   liqo-auth status --home ./cl-provider --remote-cluster-id cl-consumer -o dot | dot -Tsvg
 

@@ -3,7 +3,7 @@
 mod beside_liqo;
 mod files;
 mod kept;
-mod peerings;
+pub(super) mod peerings;
 mod providers;
 
 use liqo_auth::{
@@ -25,8 +25,8 @@ use crate::{
 
 /// Something that a person mends.
 pub(super) struct Finding {
-    what: String,
-    remedy: String,
+    pub(super) what: String,
+    pub(super) remedy: String,
 }
 
 pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {

@@ -4,6 +4,8 @@ mod expiring;
 mod found;
 mod graph;
 pub(super) mod nagios;
+mod timeline;
+mod tree;
 
 use std::{collections::BTreeSet, thread, time::Duration};
 
@@ -23,7 +25,7 @@ use crate::{
     context::Context,
     failure::{Code, Failure, Result},
     home::{Home, Use},
-    output::{Table, age},
+    output::{Drawing, Table, age},
     overview::{self, Certificate, Peering, Renewal, Role},
 };
 
@@ -103,7 +105,13 @@ impl Seen {
         let document = |format| self.print_document(context, &Output::Format(format));
         let picture = |picture| self.print_picture(context, arguments, picture);
         match &arguments.output {
-            None => self.print_tables(context, false)?,
+            None if arguments.tree => self.print_tree(context)?,
+            None => {
+                self.print_tables(context, false)?;
+                if arguments.remote_cluster_id.is_some() {
+                    self.print_timelines(context)?;
+                }
+            }
             Some(Output::JsonPath(template)) => {
                 self.print_document(context, &Output::JsonPath(template.clone()))?;
             }
@@ -170,6 +178,45 @@ impl Seen {
         Ok(())
     }
 
+    fn print_tree(&self, context: &Context) -> Result<()> {
+        listing::warn(context, &self.home);
+        let drawing = Drawing::of_locale();
+        let tree = tree::of(self, drawing);
+        context.printer.result(&tree.drawn(drawing))?;
+        if self.certificates().next().is_some() {
+            let legend = timeline::legend(drawing, self.now);
+            context.printer.result(&format!("\n{legend}\n"))?;
+        }
+        self.say_if_nobody(context);
+        Ok(())
+    }
+
+    /// The certificates with their lines of time.
+    fn print_timelines(&self, context: &Context) -> Result<()> {
+        let drawing = Drawing::of_locale();
+        for (name, certificate) in self.certificates() {
+            let said = timeline::said(certificate, self.now);
+            let line = timeline::of(certificate, self.now, drawing);
+            let said = context.printer.prose(&format!("The {name}: {said}"));
+            context.printer.result(&format!("\n{said}  {line}\n"))?;
+        }
+        if self.certificates().next().is_some() {
+            let legend = timeline::legend(drawing, self.now);
+            context.printer.result(&format!("  {legend}\n"))?;
+        }
+        Ok(())
+    }
+
+    fn certificates(&self) -> impl Iterator<Item = (String, &Certificate)> {
+        expiring::certificates(&self.peerings)
+    }
+
+    fn say_if_nobody(&self, context: &Context) {
+        if self.peerings.is_empty() && self.legacy.is_empty() {
+            context.printer.message("No peer.");
+        }
+    }
+
     fn print_tables(&self, context: &Context, is_wide: bool) -> Result<()> {
         let (home, printer) = (&self.home, context.printer);
         listing::warn(context, home);
@@ -200,9 +247,7 @@ impl Seen {
         for table in tables.iter().filter(|table| !table.is_empty()) {
             printer.result(&format!("\n{}", table.text(is_wide)))?;
         }
-        if self.peerings.is_empty() && self.legacy.is_empty() {
-            printer.message("No peer.");
-        }
+        self.say_if_nobody(context);
         for peering in &self.peerings {
             for refused in &peering.refused {
                 printer.warning(&format!("{}: {}", peering.peer, refused.text));

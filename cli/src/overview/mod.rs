@@ -87,6 +87,8 @@ pub(crate) struct Certificate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) due: Option<String>,
     #[serde(skip)]
+    pub(crate) begins: Timestamp,
+    #[serde(skip)]
     pub(crate) ends: Timestamp,
     #[serde(skip)]
     pub(crate) renewal: Renewal,
@@ -255,6 +257,7 @@ impl Certificate {
                 Renewal::NotBefore(due) => Some(due.to_string()),
                 _ => None,
             },
+            begins: certificate.not_before,
             ends,
             renewal,
         }

@@ -15,6 +15,18 @@ use crate::{
 
 /// What is refused or expired in a peering, or stays as it is until a person acts.
 pub(super) fn of(peering: &Peering, options: &str, now: Timestamp) -> Vec<Finding> {
+    let mut findings = refused_or_expired(peering, options, now);
+    let waits = peering.waits_for.iter();
+    findings.extend(waits.filter_map(|waits| of_waits(peering, waits)));
+    findings
+}
+
+/// What is refused or expired in a peering.
+pub(in crate::commands) fn refused_or_expired(
+    peering: &Peering,
+    options: &str,
+    now: Timestamp,
+) -> Vec<Finding> {
     let peer = &peering.peer;
     let mut findings = Vec::new();
     for refusal in &peering.refused {
@@ -46,11 +58,14 @@ pub(super) fn of(peering: &Peering, options: &str, now: Timestamp) -> Vec<Findin
             expired_certificate(peering, &whose, certificate, options)
         }));
     }
-    findings.extend(peering.waits_for.iter().filter_map(|waits| {
-        let what = ailment(waits.remedy.as_ref()?, peer)?;
-        Some(Finding::new(what, &waits.deed))
-    }));
     findings
+}
+
+/// What is wrong with a peering that waits for this. None if it waits for what comes by itself,
+/// or is new.
+pub(in crate::commands) fn of_waits(peering: &Peering, waits: &Waits) -> Option<Finding> {
+    let what = ailment(waits.remedy.as_ref()?, &peering.peer)?;
+    Some(Finding::new(what, &waits.deed))
 }
 
 /// What is due in a home: nobody does it but a person. On a cluster, the controllers do.

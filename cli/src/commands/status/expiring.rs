@@ -6,7 +6,7 @@ use liqo_auth::model::Timestamp;
 
 use crate::{
     context::Context,
-    output::{age, counted},
+    output::{age, counted, escaped},
     overview::{Certificate, Peering, Role},
 };
 
@@ -35,7 +35,7 @@ pub(super) fn told(
     })
 }
 
-fn certificates(peerings: &[Peering]) -> impl Iterator<Item = (String, &Certificate)> {
+pub(super) fn certificates(peerings: &[Peering]) -> impl Iterator<Item = (String, &Certificate)> {
     peerings.iter().flat_map(|peering| {
         let whose = match peering.role {
             Role::Consumer => format!("certificate of {}", peering.peer),
@@ -47,7 +47,7 @@ fn certificates(peerings: &[Peering]) -> impl Iterator<Item = (String, &Certific
             move |certificate| (whose.clone(), certificate)
         });
         let slices = peering.slices.iter().filter_map(move |slice| {
-            let name = format!("{whose} for slice {}", slice.name);
+            let name = format!("{whose} for slice {}", escaped(&slice.name));
             Some((name, slice.certificate.as_ref()?))
         });
         own.chain(slices)

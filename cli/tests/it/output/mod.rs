@@ -11,4 +11,5 @@ mod monitors;
 mod output_formats;
 mod secrets;
 mod terminal;
+mod tree;
 mod words;

@@ -1,0 +1,114 @@
+//! `status --tree`: this cluster, its peers on each side, their certificates and slices, and what
+//! is wrong.
+
+use super::{Seen, condition, dash, timeline};
+use crate::{
+    commands::{
+        doctor::{
+            Finding,
+            peerings::{of_waits, refused_or_expired},
+        },
+        legacy::status::LegacyPeering,
+    },
+    output::{Drawing, Node, escaped},
+    overview::{Certificate, Peering, Role, Slice},
+};
+
+/// The tree of what was seen.
+pub(super) fn of(seen: &Seen, drawing: Drawing) -> Node {
+    let side = |role: Role| {
+        let peerings = seen.peerings.iter();
+        let peerings = peerings.filter(move |peering| peering.role == role);
+        Node::new(match role {
+            Role::Consumer => "consumers",
+            Role::Provider => "providers",
+        })
+        .with(peerings.map(|peering| of_peering(seen, peering, drawing)))
+    };
+    let legacy = seen.legacy.iter().map(|peering| {
+        let LegacyPeering { peer, role, state } = peering;
+        Node::new(&format!("{role} {}: {}", escaped(peer), escaped(state)))
+    });
+    let legacy = Node::new("peers by the token protocol").with(legacy);
+    let groups = [side(Role::Consumer), side(Role::Provider), legacy];
+    Node::new(&format!("Cluster {}", seen.home.cluster_id()))
+        .with(groups.into_iter().filter(|group| !group.is_alone()))
+}
+
+fn of_peering(seen: &Seen, peering: &Peering, drawing: Drawing) -> Node {
+    let Peering {
+        peer,
+        // The group has it.
+        role: _,
+        phase,
+        condition: said_condition,
+        condition_held: _,
+        nonce_until,
+        // A guess, which `-o wide` shows.
+        peer_version: _,
+        certificate,
+        slices,
+        waits_for,
+        // What is refused is a finding, as what is not known.
+        refused: _,
+        reads_only_ed25519: _,
+        failure: _,
+    } = peering;
+    let condition = match said_condition {
+        None => String::new(),
+        Some(_) => format!(", {}", condition(peering)),
+    };
+    let nonce = nonce_until.map(|until| Node::new(&format!("nonce, valid until {until}")));
+    let certificate = certificate
+        .iter()
+        .map(|own| of_certificate(seen, own, drawing));
+    let slices = slices.iter().map(|slice| of_slice(seen, slice, drawing));
+    let options = seen.home.site().options();
+    let findings = refused_or_expired(peering, &options, seen.now);
+    let waits = waits_for
+        .iter()
+        .map(|waits| match of_waits(peering, waits) {
+            Some(finding) => of_finding(&finding),
+            None => Node::new(&format!("waits for {}", waits.text)),
+        });
+    Node::new(&format!("{}: {phase}{condition}", escaped(peer)))
+        .with(nonce)
+        .with(certificate)
+        .with(slices)
+        .with(findings.iter().map(of_finding))
+        .with(waits)
+}
+
+fn of_slice(seen: &Seen, slice: &Slice, drawing: Drawing) -> Node {
+    let Slice {
+        name,
+        phase,
+        authentication,
+        resources,
+        cordoned,
+        // The decisions say it.
+        denied: _,
+        certificate,
+    } = slice;
+    let cordoned = if *cordoned { ", cordoned" } else { "" };
+    let (name, authentication) = (escaped(name), dash(authentication.clone()));
+    let resources = dash(resources.clone());
+    let text = format!(
+        "slice {name}: {phase}, authentication {authentication}, resources {resources}{cordoned}"
+    );
+    let certificate = certificate
+        .iter()
+        .map(|own| of_certificate(seen, own, drawing));
+    Node::new(&text).with(certificate)
+}
+
+fn of_certificate(seen: &Seen, certificate: &Certificate, drawing: Drawing) -> Node {
+    let said = timeline::said(certificate, seen.now);
+    let line = timeline::of(certificate, seen.now, drawing);
+    Node::new(&format!("certificate: {said}")).with_drawn(line)
+}
+
+fn of_finding(finding: &Finding) -> Node {
+    let Finding { what, remedy } = finding;
+    Node::new(&format!("wrong: {what}")).with_prose(&format!("remedy: {remedy}"))
+}
