@@ -160,7 +160,7 @@ pub(crate) struct Global {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorChoice {
-    /// On a terminal, unless NO_COLOR is set
+    /// On a terminal, unless NO_COLOR is set or TERM is dumb
     #[default]
     Auto,
     Always,

@@ -10,7 +10,7 @@ mod tree;
 use std::{collections::BTreeSet, thread, time::Duration};
 
 use anyhow::Context as _;
-use liqo_auth::{crypto::SigningKey, model::Timestamp};
+use liqo_auth::{crypto::SigningKey, machine::Party, model::Timestamp};
 use serde_json::json;
 
 use super::{
@@ -25,8 +25,8 @@ use crate::{
     context::Context,
     failure::{Code, Failure, Result},
     home::{Home, Use},
-    output::{Drawing, Table, age},
-    overview::{self, Certificate, Peering, Renewal, Role},
+    output::{Cell, Drawing, Table, Tone, age},
+    overview::{self, Certificate, Peering, Renewal, Role, Waits},
 };
 
 pub(super) fn run(context: &Context, arguments: &Status) -> Result<()> {
@@ -182,7 +182,9 @@ impl Seen {
         listing::warn(context, &self.home);
         let drawing = Drawing::of_locale();
         let tree = tree::of(self, drawing);
-        context.printer.result(&tree.drawn(drawing))?;
+        context
+            .printer
+            .result(&tree.drawn(drawing, context.printer.paint()))?;
         if self.certificates().next().is_some() {
             let legend = timeline::legend(drawing, self.now);
             context.printer.result(&format!("\n{legend}\n"))?;
@@ -244,7 +246,9 @@ impl Seen {
             // A guess, which a person who asks for all may want.
             tables.push(table_of_versions(&self.peerings));
         }
-        for table in tables.iter().filter(|table| !table.is_empty()) {
+        let paint = printer.paint();
+        let tables = tables.into_iter().filter(|table| !table.is_empty());
+        for table in tables.map(|table| table.painted(paint)) {
             printer.result(&format!("\n{}", table.text(is_wide)))?;
         }
         self.say_if_nobody(context);
@@ -278,15 +282,14 @@ fn table_of_peers(peerings: &[Peering], now: Timestamp, is_wide: bool) -> Table 
     for peering in peerings {
         let certificate = peering.certificate.as_ref();
         table.row([
-            peering.peer.clone(),
-            role(peering),
-            peering.phase.to_owned(),
-            condition(peering),
+            peering.peer.clone().into(),
+            role(peering).into(),
+            Cell::toned(peering.phase, tone_of_phase(peering)),
+            condition(peering).into(),
             left(certificate, now),
-            renewed(certificate, now),
+            renewal(certificate, now),
         ]);
-        let waits = peering.waits_for.iter().map(|waits| waits.text.as_str());
-        table.add_parts(&joined(&waits.collect::<Vec<_>>()));
+        table.add_toned_parts(&waits_for(peering));
         if is_wide {
             let of = |text: fn(&Certificate) -> &str| certificate.map_or("-", text).to_owned();
             table.add_cells([
@@ -314,14 +317,14 @@ fn table_of_slices(peerings: &[Peering], now: Timestamp) -> Table {
         for slice in &peering.slices {
             let certificate = slice.certificate.as_ref();
             table.row([
-                slice.name.clone(),
-                peering.peer.clone(),
-                role(peering),
-                dash(slice.authentication.clone()),
-                dash(slice.resources.clone()),
-                if slice.cordoned { "yes" } else { "no" }.to_owned(),
+                slice.name.clone().into(),
+                peering.peer.clone().into(),
+                role(peering).into(),
+                decision(&slice.authentication),
+                decision(&slice.resources),
+                if slice.cordoned { "yes" } else { "no" }.to_owned().into(),
                 left(certificate, now),
-                renewed(certificate, now),
+                renewal(certificate, now),
             ]);
         }
     }
@@ -367,12 +370,15 @@ fn role(peering: &Peering) -> String {
 }
 
 /// The time until a certificate expires.
-fn left(certificate: Option<&Certificate>, now: Timestamp) -> String {
-    match certificate {
-        None => "-".to_owned(),
-        Some(certificate) if certificate.ends < now => "expired".to_owned(),
-        Some(certificate) => age(certificate.ends.since(now)),
-    }
+fn left(certificate: Option<&Certificate>, now: Timestamp) -> Cell {
+    let Some(certificate) = certificate else {
+        return "-".to_owned().into();
+    };
+    let text = match certificate.ends < now {
+        true => "expired".to_owned(),
+        false => age(certificate.ends.since(now)),
+    };
+    Cell::toned(&text, tone_of_end(certificate, now))
 }
 
 /// The time until the renewal of a certificate.
@@ -386,13 +392,48 @@ pub(super) fn renewed(certificate: Option<&Certificate>, now: Timestamp) -> Stri
     }
 }
 
-/// The parts of a list, with semicolons between them.
-fn joined(list: &[&str]) -> Vec<String> {
-    let Some((last, before)) = list.split_last() else {
-        return vec!["-".to_owned()];
+fn renewal(certificate: Option<&Certificate>, now: Timestamp) -> Cell {
+    let tone = certificate.and_then(tone_of_renewal);
+    Cell::toned(&renewed(certificate, now), tone)
+}
+
+/// A provider's decision on a slice.
+fn decision(said: &str) -> Cell {
+    let is_denied = said == "Denied";
+    Cell::toned(&dash(said.to_owned()), is_denied.then_some(Tone::Bad))
+}
+
+/// Whether a peering is refused, or nothing is known of it.
+fn tone_of_phase(peering: &Peering) -> Option<Tone> {
+    let is_bad = peering.phase == "Refused" || peering.failure.is_some();
+    is_bad.then_some(Tone::Bad)
+}
+
+fn tone_of_end(certificate: &Certificate, now: Timestamp) -> Option<Tone> {
+    (certificate.ends < now).then_some(Tone::Bad)
+}
+
+/// Whether the answer to a renewal is refused.
+fn tone_of_renewal(certificate: &Certificate) -> Option<Tone> {
+    matches!(certificate.renewal, Renewal::Cannot(_)).then_some(Tone::Bad)
+}
+
+/// What a peering waits for, with semicolons between the parts.
+fn waits_for(peering: &Peering) -> Vec<(String, Option<Tone>)> {
+    let Some((last, before)) = peering.waits_for.split_last() else {
+        return vec![("-".to_owned(), None)];
     };
-    let before = before.iter().map(|one| format!("{one};"));
-    before.chain([(*last).to_owned()]).collect()
+    let part = |waits: &Waits, end: &str| (format!("{}{end}", waits.text), tone_of(waits));
+    let before = before.iter().map(|waits| part(waits, ";"));
+    before.chain([part(last, "")]).collect()
+}
+
+/// Whether a person of this side has to act.
+fn tone_of(waits: &Waits) -> Option<Tone> {
+    match waits.from {
+        Party::Administrator => Some(Tone::Attention),
+        Party::Peer | Party::Backend | Party::Store => None,
+    }
 }
 
 fn dash(text: String) -> String {

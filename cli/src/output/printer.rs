@@ -2,7 +2,12 @@
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
-use super::{program::program, width::width, wrapped::wrapped};
+use super::{
+    program::program,
+    tone::{Paint, Tone},
+    width::width,
+    wrapped::wrapped,
+};
 use crate::{
     arguments::ColorChoice,
     failure::{Failure, Result},
@@ -62,7 +67,7 @@ impl Printer {
             width(&out),
             LABEL.len() + 2,
         );
-        let label = self.paint(INFORMATION, LABEL, out.is_terminal());
+        let label = self.paint_on(&out).apply(Some(Tone::Progress), LABEL);
         self.result(&format!("{}\n", line.replacen(LABEL, &label, 1)))
     }
 
@@ -97,25 +102,25 @@ impl Printer {
     /// Prints a message to standard error. On a terminal, lines break at words, and a
     /// command in the message has a line of its own.
     pub(crate) fn message(self, text: &str) {
-        self.labelled("", "", text);
+        self.labelled(None, "", text);
     }
 
     pub(crate) fn warning(self, text: &str) {
-        self.labelled(WARNING, "Warning:", text);
+        self.labelled(Some(Tone::Attention), "Warning:", text);
     }
 
     pub(crate) fn error(self, text: &str) {
-        self.labelled(ERROR, "Error:", text);
+        self.labelled(Some(Tone::Bad), "Error:", text);
     }
 
-    fn labelled(self, style: &str, label: &str, text: &str) {
+    fn labelled(self, tone: Option<Tone>, label: &str, text: &str) {
         let stream = io::stderr();
         let prefix = if label.is_empty() { "" } else { " " };
         let text = fitted(&format!("{label}{prefix}{text}"), width(&stream));
         let rest = text.strip_prefix(label).unwrap_or(&text);
         let label = match label {
             "" => String::new(),
-            label => self.paint(style, label, stream.is_terminal()),
+            label => self.paint_on(&stream).apply(tone, label),
         };
         // A failed write to standard error cannot be reported anywhere.
         let _ = writeln!(stream.lock(), "{label}{rest}");
@@ -134,36 +139,32 @@ impl Printer {
 
     /// A line that begins with a mark in its colour.
     pub(crate) fn marked(self, mark: Mark, text: &str) -> String {
-        let (word, style) = match mark {
-            Mark::Verified => ("Verified", GOOD),
-            Mark::Unverified => ("Not verified", WARNING),
-            Mark::Wrong => ("Wrong", ERROR),
+        let (word, tone) = match mark {
+            Mark::Verified => ("Verified", Tone::Good),
+            Mark::Unverified => ("Not verified", Tone::Attention),
+            Mark::Wrong => ("Wrong", Tone::Bad),
         };
         let line = self.field(word, text);
-        line.replacen(
-            word,
-            &self.paint(style, word, io::stdout().is_terminal()),
-            1,
-        )
+        line.replacen(word, &self.paint().apply(Some(tone), word), 1)
     }
 
-    fn paint(self, style: &str, text: &str, terminal: bool) -> String {
-        let colors = match self.color {
+    /// What paints the results.
+    pub(crate) fn paint(self) -> Paint {
+        self.paint_on(&io::stdout())
+    }
+
+    fn paint_on(self, stream: &impl IsTerminal) -> Paint {
+        Paint::new(match self.color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
             ColorChoice::Auto => {
                 let asked_not_to =
                     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-                terminal
+                stream.is_terminal()
                     && !asked_not_to
                     && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
             }
-        };
-        if colors {
-            format!("\x1b[{style}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
-        }
+        })
     }
 }
 
@@ -190,7 +191,3 @@ fn fitted(text: &str, width: Option<usize>) -> String {
 const INDENT: usize = 18;
 /// The label of a line of progress.
 const LABEL: &str = " INFO ";
-const INFORMATION: &str = "36";
-const GOOD: &str = "32";
-const WARNING: &str = "33";
-const ERROR: &str = "31";

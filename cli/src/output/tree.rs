@@ -2,7 +2,12 @@
 
 use std::io;
 
-use super::{Drawing, width::width, wrapped::wrapped};
+use super::{
+    Drawing,
+    tone::{Paint, Tone},
+    width::width,
+    wrapped::wrapped,
+};
 
 /// An entry of a tree: its lines, and the entries below it.
 #[derive(Debug, Default)]
@@ -11,10 +16,17 @@ pub(crate) struct Node {
     below: Vec<Node>,
 }
 
+/// How a tree is drawn.
+struct Pen {
+    drawing: Drawing,
+    width: usize,
+    paint: Paint,
+}
+
 #[derive(Debug)]
 enum Line {
     /// Breaks at words.
-    Prose(String),
+    Prose(String, Option<Tone>),
     /// Stays as it is.
     Drawn(String),
 }
@@ -22,7 +34,13 @@ enum Line {
 impl Node {
     /// An entry with a text, which may have several lines.
     pub(crate) fn new(text: &str) -> Self {
-        let lines = text.lines().map(|line| Line::Prose(line.to_owned()));
+        Self::toned(text, None)
+    }
+
+    /// The same, with what the text tells.
+    pub(crate) fn toned(text: &str, tone: Option<Tone>) -> Self {
+        let lines = text.lines();
+        let lines = lines.map(|line| Line::Prose(line.to_owned(), tone));
         Self {
             lines: lines.collect(),
             below: Vec::new(),
@@ -31,7 +49,8 @@ impl Node {
 
     /// The same entry with a line of prose below its text.
     pub(crate) fn with_prose(mut self, text: &str) -> Self {
-        let lines = text.lines().map(|line| Line::Prose(line.to_owned()));
+        let lines = text.lines();
+        let lines = lines.map(|line| Line::Prose(line.to_owned(), None));
         self.lines.extend(lines);
         self
     }
@@ -55,24 +74,39 @@ impl Node {
 
     /// The tree in lines that fit the terminal, and have at most 80 columns. A word that is
     /// longer keeps a line of its own.
-    pub(crate) fn drawn(&self, drawing: Drawing) -> String {
+    pub(crate) fn drawn(&self, drawing: Drawing, paint: Paint) -> String {
         let width = width(&io::stdout()).map_or(WIDEST, |width| width.min(WIDEST));
         let mut text = String::new();
-        self.draw(drawing, width, "", "", &mut text);
+        self.draw(
+            &Pen {
+                drawing,
+                width,
+                paint,
+            },
+            "",
+            "",
+            &mut text,
+        );
         text
     }
 
     /// `first` leads to the first line of the entry, and `rest` to what is below it.
-    fn draw(&self, drawing: Drawing, width: usize, first: &str, rest: &str, text: &mut String) {
+    fn draw(&self, pen: &Pen, first: &str, rest: &str, text: &mut String) {
+        let Pen {
+            drawing,
+            width,
+            paint,
+        } = *pen;
         let past = if self.is_alone() { "" } else { drawing.past() };
         let mut lead = first.to_owned();
         for line in &self.lines {
             let room = width.saturating_sub(rest.chars().count() + past.chars().count());
-            let line = match line {
-                Line::Drawn(line) => line.clone(),
-                Line::Prose(prose) => wrapped(prose, Some(room), INDENT),
+            let (line, tone) = match line {
+                Line::Drawn(line) => (line.clone(), None),
+                Line::Prose(prose, tone) => (wrapped(prose, Some(room), INDENT), *tone),
             };
             for line in line.lines() {
+                let line = paint.apply(tone, line);
                 text.push_str(&format!("{lead}{line}\n"));
                 lead = format!("{rest}{past}");
             }
@@ -82,7 +116,7 @@ impl Node {
             let is_last = number + 1 == count;
             let after = if is_last { BLANK } else { drawing.past() };
             let first = format!("{rest}{}", drawing.branch(is_last));
-            node.draw(drawing, width, &first, &format!("{rest}{after}"), text);
+            node.draw(pen, &first, &format!("{rest}{after}"), text);
         }
     }
 }
@@ -100,7 +134,17 @@ mod tests {
 
     fn text(node: &Node, drawing: Drawing, width: usize) -> String {
         let mut text = String::new();
-        node.draw(drawing, width, "", "", &mut text);
+        let paint = Paint::new(true);
+        node.draw(
+            &Pen {
+                drawing,
+                width,
+                paint,
+            },
+            "",
+            "",
+            &mut text,
+        );
         text
     }
 
@@ -123,6 +167,11 @@ mod tests {
             text(&tree, Drawing::Ascii, 80),
             "root\n|- a\n|  one two three four\n|- b\n\
              |  |  ==============================\n|  `- c\n`- d\n   `- e\n      f\n"
+        );
+        let toned = Node::new("a").with([Node::toned("b c", Some(Tone::Bad))]);
+        assert_eq!(
+            text(&toned, Drawing::Ascii, 4),
+            "a\n`- \u{1b}[31mb\u{1b}[0m\n   \u{1b}[31m  c\u{1b}[0m\n"
         );
         assert!(Node::new("a").is_alone() && !tree.is_alone());
     }

@@ -1,5 +1,7 @@
 //! Text in lines that fit the terminal.
 
+use super::tone::columns;
+
 /// The text in lines of at most `width` characters, broken at spaces. Lines after the
 /// first begin with `indent` spaces. A word that is too long keeps a line of its own.
 /// Without a width, the text stays one line.
@@ -13,7 +15,7 @@ pub(crate) fn wrapped(text: &str, width: Option<usize>, indent: usize) -> String
     let mut used = start.len();
     let words = text.split(' ').flat_map(|word| parts(word, width));
     for (number, word) in words.enumerate() {
-        let length = word.chars().count();
+        let length = columns(word);
         if number > 0 && used + 1 + length > width {
             // The blanks that fill a cell are not needed at the end of a line.
             lines.truncate(lines.trim_end_matches(' ').len());
@@ -35,7 +37,7 @@ pub(crate) fn wrapped(text: &str, width: Option<usize>, indent: usize) -> String
 
 /// A word, or its name and its fingerprint if a line cannot hold both.
 fn parts(word: &str, width: usize) -> Vec<&str> {
-    let is_long = SMALL + word.chars().count() > width;
+    let is_long = SMALL + columns(word) > width;
     match word.find("=SHA256:").filter(|_| is_long) {
         None => vec![word],
         Some(sign) => {
@@ -64,6 +66,10 @@ mod tests {
         assert_eq!(
             wrapped("one name=SHA256:0123 two", Some(17), 6),
             "one name=\n      SHA256:0123\n      two"
+        );
+        assert_eq!(
+            wrapped("\u{1b}[31mone two\u{1b}[0m three", Some(7), 0),
+            "\u{1b}[31mone two\u{1b}[0m\nthree"
         );
         assert_eq!(wrapped("name=SHA256:0123", Some(20), 6), "name=SHA256:0123");
     }

@@ -19,7 +19,7 @@ use crate::{
 pub(crate) struct Waits {
     #[serde(flatten)]
     what: What,
-    from: Party,
+    pub(crate) from: Party,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) remedy: Option<Remedy>,
     /// The same, for people.

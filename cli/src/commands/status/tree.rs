@@ -1,7 +1,9 @@
 //! `status --tree`: this cluster, its peers on each side, their certificates and slices, and what
 //! is wrong.
 
-use super::{Seen, condition, dash, timeline};
+use super::{
+    Seen, condition, dash, timeline, tone_of, tone_of_end, tone_of_phase, tone_of_renewal,
+};
 use crate::{
     commands::{
         doctor::{
@@ -10,7 +12,7 @@ use crate::{
         },
         legacy::status::LegacyPeering,
     },
-    output::{Drawing, Node, escaped},
+    output::{Drawing, Node, Tone, escaped},
     overview::{Certificate, Peering, Role, Slice},
 };
 
@@ -69,9 +71,10 @@ fn of_peering(seen: &Seen, peering: &Peering, drawing: Drawing) -> Node {
         .iter()
         .map(|waits| match of_waits(peering, waits) {
             Some(finding) => of_finding(&finding),
-            None => Node::new(&format!("waits for {}", waits.text)),
+            None => Node::toned(&format!("waits for {}", waits.text), tone_of(waits)),
         });
-    Node::new(&format!("{}: {phase}{condition}", escaped(peer)))
+    let text = format!("{}: {phase}{condition}", escaped(peer));
+    Node::toned(&text, tone_of_phase(peering))
         .with(nonce)
         .with(certificate)
         .with(slices)
@@ -86,8 +89,7 @@ fn of_slice(seen: &Seen, slice: &Slice, drawing: Drawing) -> Node {
         authentication,
         resources,
         cordoned,
-        // The decisions say it.
-        denied: _,
+        denied,
         certificate,
     } = slice;
     let cordoned = if *cordoned { ", cordoned" } else { "" };
@@ -99,16 +101,17 @@ fn of_slice(seen: &Seen, slice: &Slice, drawing: Drawing) -> Node {
     let certificate = certificate
         .iter()
         .map(|own| of_certificate(seen, own, drawing));
-    Node::new(&text).with(certificate)
+    Node::toned(&text, denied.then_some(Tone::Bad)).with(certificate)
 }
 
 fn of_certificate(seen: &Seen, certificate: &Certificate, drawing: Drawing) -> Node {
     let said = timeline::said(certificate, seen.now);
     let line = timeline::of(certificate, seen.now, drawing);
-    Node::new(&format!("certificate: {said}")).with_drawn(line)
+    let tone = tone_of_end(certificate, seen.now).or_else(|| tone_of_renewal(certificate));
+    Node::toned(&format!("certificate: {said}"), tone).with_drawn(line)
 }
 
 fn of_finding(finding: &Finding) -> Node {
     let Finding { what, remedy } = finding;
-    Node::new(&format!("wrong: {what}")).with_prose(&format!("remedy: {remedy}"))
+    Node::toned(&format!("wrong: {what}"), Some(Tone::Bad)).with_prose(&format!("remedy: {remedy}"))
 }

@@ -1,6 +1,7 @@
 //! What the tool prints, for people, for programs and for shells.
 
 mod answers;
+mod colours;
 mod columns;
 mod completions;
 mod glance;

@@ -12,13 +12,25 @@ const AUTHENTICATE: &str = "authenticate --home cl-consumer --remote-home cl-pro
 /// Runs the tool at a terminal of 80 columns, where a person types `answer`. Returns the
 /// exit code, and what the terminal shows. The terminal is that of `script`.
 fn at_terminal(folder: &Folder, arguments: &str, answer: &str) -> (i32, String) {
+    at_terminal_with(folder, arguments, answer, &[("TERM", "dumb")])
+}
+
+/// The same, with these variables.
+pub(super) fn at_terminal_with(
+    folder: &Folder,
+    arguments: &str,
+    answer: &str,
+    variables: &[(&str, &str)],
+) -> (i32, String) {
     let tool = env!("CARGO_BIN_EXE_liqo-auth");
     let line = format!("stty cols 80 -echo; exec -a liqo-auth {tool} {arguments}");
     let mut script = Command::new("script");
     script
         .args(["-qec", &format!("bash -c '{line}'"), "/dev/null"])
         .current_dir(folder.path(""))
+        .env_remove("NO_COLOR")
         .env("TERM", "dumb")
+        .envs(variables.iter().copied())
         .env_remove("COLUMNS")
         .env_remove("LIQO_AUTH_HOME")
         .env_remove("LIQO_AUTH_REMOTE_HOME")
