@@ -3,7 +3,7 @@
 use std::{fmt, thread};
 
 use liqo_auth::{
-    error::{Error, Fault, PeerIncompatible},
+    error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
     machine::{
         Env, Machine, Message, MessageBody, Notice, Step, View,
         drive::{Applied, Next, Run, Stopped},
@@ -150,6 +150,10 @@ impl<M: Machine> Driver<'_, M> {
                     Some(pinned) => failure.and(&pinned).and(&release),
                 }
             }
+            Fault::PeerMisbehaved(PeerMisbehaved::KeyChanged { .. }) => {
+                let release = release_command(&self.home.site().options(), &self.peer);
+                failure.and(&release)
+            }
             _ => failure,
         }
     }
@@ -200,10 +204,10 @@ pub(crate) fn go_on(
     }
 }
 
-/// How to have the pins of a provider forgotten.
-pub(crate) fn release_command(options: &str, provider: impl fmt::Display) -> String {
+/// How to have what is pinned for a peer forgotten.
+pub(crate) fn release_command(options: &str, peer: impl fmt::Display) -> String {
     format!(
-        "The command is {} release {options} --remote-cluster-id {provider}.",
+        "The command is {} release {options} --remote-cluster-id {peer}.",
         program()
     )
 }

@@ -115,11 +115,15 @@ fn is_better_held(missing: &Precondition) -> bool {
 
 /// An error of the library as one paragraph.
 pub(crate) fn paragraph(error: &Error) -> String {
-    let rule = error
-        .rule()
-        .map(|rule| format!(" ({rule})"))
-        .unwrap_or_default();
-    format!("{error}{rule}. {}", error.advice())
+    format!("{}. {}", with_rule(error), error.advice())
+}
+
+/// An error of the library, with the rule that is broken.
+pub(crate) fn with_rule(error: &Error) -> String {
+    match error.rule() {
+        None => error.to_string(),
+        Some(rule) => format!("{error} ({rule})"),
+    }
 }
 
 impl fmt::Display for Failure {

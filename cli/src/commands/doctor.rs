@@ -44,11 +44,12 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
     findings.extend(of_name(context, &home)?);
     findings.extend(of_endpoint(&home));
     findings.extend(of_peers(&home)?);
+    let mut has_keys = true;
     match load(&mut home) {
-        Err(failure) if home.site().folder().is_some() => findings.push(Finding::new(
-            failure.to_string(),
-            "Restore the file from a backup: no command makes it again.",
-        )),
+        Err(failure) if home.site().folder().is_some() => {
+            has_keys = false;
+            findings.push(lost_key(&home, &failure));
+        }
         loaded => {
             loaded?;
             let unknown_cas = home.learn_client_cas();
@@ -81,9 +82,25 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
     if let Some(folder) = home.site().folder() {
         findings.extend(files::modes(folder)?);
         findings.extend(files::no_room(folder));
-        findings.extend(of_log(&home, now)?);
+        // The log is sealed by a key.
+        if has_keys {
+            findings.extend(of_log(&home, now)?);
+        }
     }
     report(context, arguments, &findings, &notes)
+}
+
+/// A home without one of its keys.
+fn lost_key(home: &Home, failure: &Failure) -> Finding {
+    Finding::new(
+        failure.to_string(),
+        format!(
+            "Restore the file from a backup: no command makes it again. Without a backup, move the folder away and make the home anew: {} init {} --cluster-id {}. Then each peer releases what it has pinned, and authenticates again.",
+            program(),
+            home.site().options(),
+            home.cluster_id()
+        ),
+    )
 }
 
 fn report(

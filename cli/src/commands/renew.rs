@@ -20,6 +20,7 @@ pub(super) fn run(context: &Context, arguments: &Renew) -> Result<()> {
         return both(context, arguments);
     }
     let mut home = context.open(Use::Write)?;
+    home.restore_roles(context.clock.now()?)?;
     home.learn_client_cas();
     let before = overview::peerings(context, &mut home)?;
     let peers = overview::peers(&home);

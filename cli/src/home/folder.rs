@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use super::{
     Use,
+    audit_log::AUDIT_LOG_FILE,
     directory::{Directory, is_temporary},
     layout::{Area, LOCK_FILE, ManifestFile, SETTINGS_FILE},
     settings::Settings,
@@ -173,9 +174,16 @@ pub(super) fn named(path: &Path) -> Result<Option<Directory>> {
 /// the lock file.
 fn existing(path: &Path) -> Result<Directory> {
     let root = named(path)?.ok_or_else(|| absent(path))?;
-    match root.read(SETTINGS_FILE)? {
-        Some(_) => Ok(root),
-        None => Err(absent(path)),
+    if root.read(SETTINGS_FILE)?.is_some() {
+        return Ok(root);
+    }
+    // Only a home has a log. Its keys must not be made anew.
+    match root.names()?.iter().any(|name| name == AUDIT_LOG_FILE) {
+        true => Err(Failure::at_odds(format!(
+            "{}: {SETTINGS_FILE} is missing, and this is a home, since it has {AUDIT_LOG_FILE}",
+            path.display()
+        ))),
+        false => Err(absent(path)),
     }
 }
 

@@ -19,6 +19,7 @@ mod live;
 mod narrowing;
 mod represented;
 mod resting;
+mod roles;
 mod settings;
 mod site;
 mod slices;

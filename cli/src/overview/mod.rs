@@ -3,6 +3,7 @@
 
 mod peering;
 mod pinned;
+mod remedies;
 mod waiting;
 
 use std::collections::BTreeSet;
@@ -207,7 +208,7 @@ impl Peering {
             waits_for: Vec::new(),
             refused: vec![Refusal {
                 refused: None,
-                pinned: None,
+                way_out: "Mend what the message names: until then, nothing else is known of this peering.".to_owned(),
                 text: failure.to_string(),
             }],
             reads_only_ed25519: false,

@@ -131,7 +131,7 @@ fn peering<'h, M: Machine>(
         certificate: certificate(&status.control_plane),
         slices: slices.collect(),
         waits_for: waiting::waits_for(&status, role, side.home),
-        refused: waiting::refusals(&status, side.home),
+        refused: waiting::refusals(&status, role, side.home),
         reads_only_ed25519: false,
         failure: None,
     })

@@ -6,10 +6,12 @@ use liqo_auth::{
 };
 use serde::Serialize;
 
-use super::{Role, pinned};
+use super::{
+    Role,
+    remedies::{self, way_out},
+};
 use crate::{
-    driver::release_command,
-    failure::paragraph,
+    failure::with_rule,
     home::{Home, Signer},
     output::amounts,
 };
@@ -22,6 +24,9 @@ pub(crate) struct Waits {
     pub(crate) from: Party,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) remedy: Option<Remedy>,
+    /// The command on this side that is the remedy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) command: Option<String>,
     /// The same, for people.
     pub(crate) text: String,
     /// What has to be done, for a reader on this side.
@@ -35,10 +40,10 @@ pub(crate) struct Refusal {
     /// None if the peering could not be judged.
     #[serde(flatten)]
     pub(crate) refused: Option<Refused>,
-    /// What is pinned, if that is why.
+    /// What to do about it.
     #[serde(skip)]
-    pub(crate) pinned: Option<String>,
-    /// The same, for people.
+    pub(crate) way_out: String,
+    /// Both, for people.
     pub(crate) text: String,
 }
 
@@ -59,14 +64,19 @@ pub(super) fn waits_for(status: &Status, role: Role, home: &Home) -> Vec<Waits> 
     let peer = &status.peer;
     let mut all: Vec<Waits> = Vec::new();
     if status.is_due {
-        all.push(Waits::of(What::Run, Party::Administrator, None, run()));
+        let run = run().by(Some(remedies::run(home)));
+        all.push(Waits::of(What::Run, Party::Administrator, None, run));
     }
-    let told = |remedy: &Remedy| told(remedy, peer, role, home);
+    let told = |remedy: &Remedy| {
+        let command = remedies::command(home, peer, role, remedy);
+        told(remedy, peer, role, home).by(command)
+    };
     let awaited = status.awaits.iter().map(|awaited| {
         let remedy = awaited.remedy();
-        let told = remedy
-            .as_ref()
-            .map_or_else(|| without_remedy(awaited, peer), told);
+        let told = match &remedy {
+            Some(remedy) => told(remedy),
+            None => without_remedy(awaited, peer, home),
+        };
         let what = What::Awaited(awaited.clone());
         Waits::of(what, awaited.party(), remedy, told)
     });
@@ -96,6 +106,7 @@ impl Waits {
             what,
             from,
             remedy,
+            command: told.command,
             deed: match told.by {
                 By::ThisSide => told.deed,
                 By::ThisCluster | By::ItsSigner | By::Peer(_) => text.clone(),
@@ -114,6 +125,14 @@ impl Waits {
 struct Told {
     by: By,
     deed: String,
+    command: Option<String>,
+}
+
+impl Told {
+    /// The same, by this command.
+    fn by(self, command: Option<String>) -> Self {
+        Self { command, ..self }
+    }
 }
 
 enum By {
@@ -125,25 +144,21 @@ enum By {
 
 impl By {
     fn does(self, deed: impl Into<String>) -> Told {
-        let deed = deed.into();
-        Told { by: self, deed }
+        Told {
+            by: self,
+            deed: deed.into(),
+            command: None,
+        }
     }
 }
 
-/// What is refused. If something differs from what is pinned, both are named, and the way out.
-pub(super) fn refusals(status: &Status, home: &Home) -> Vec<Refusal> {
+/// What is refused, and the way out.
+pub(super) fn refusals(status: &Status, role: Role, home: &Home) -> Vec<Refusal> {
     let of = |refused: &Refused| {
-        let text = paragraph(&refused.error);
-        let pinned = pinned(home, &status.peer, &refused.error);
+        let way_out = way_out(home, &status.peer, role, refused);
         Refusal {
-            text: match &pinned {
-                None => text,
-                Some(pinned) => {
-                    let release = release_command(&home.site().options(), &status.peer);
-                    format!("{text} {pinned} {release}")
-                }
-            },
-            pinned,
+            text: format!("{}. {way_out}", with_rule(&refused.error)),
+            way_out,
             refused: Some(refused.clone()),
         }
     };
@@ -209,7 +224,7 @@ fn told(remedy: &Remedy, peer: &ClusterId, role: Role, home: &Home) -> Told {
 }
 
 /// What nobody on this side can hasten.
-fn without_remedy(awaited: &Awaited, peer: &ClusterId) -> Told {
+fn without_remedy(awaited: &Awaited, peer: &ClusterId, home: &Home) -> Told {
     let there = |deed: String| By::Peer(peer.clone()).does(deed);
     match awaited {
         Awaited::Nonce => there("its nonce".to_owned()),
@@ -221,7 +236,7 @@ fn without_remedy(awaited: &Awaited, peer: &ClusterId) -> Told {
         Awaited::Names => By::ThisSide.does("whether the peer's names are free"),
         Awaited::OwnKey => By::ThisSide.does("its key"),
         // A run signs with this side's key.
-        Awaited::Signature(_) => run(),
+        Awaited::Signature(_) => run().by(Some(remedies::run(home))),
         Awaited::End(object) => {
             By::ThisCluster.does(format!("the end of {object}, which is being deleted"))
         }

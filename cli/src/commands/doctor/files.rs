@@ -80,10 +80,13 @@ fn write_unnamed(folder: &Path) -> io::Result<()> {
         opened => opened?,
     };
     let mut file = fs::File::from(file);
-    file.write_all(&[0; 4096])?;
+    file.write_all(&[0; ROOM])?;
     fsync(&file)?;
     Ok(())
 }
+
+/// The bytes that the files of one exchange take, at most. Each takes a block.
+const ROOM: usize = 128 * 1024;
 
 /// The settings of a home that are a link, or cannot be read as settings.
 pub(super) fn of_settings(site: &Site, failure: Failure) -> Result<Finding> {
@@ -91,9 +94,13 @@ pub(super) fn of_settings(site: &Site, failure: Failure) -> Result<Finding> {
         return Err(failure);
     };
     let settings = home.join("home.yaml");
-    let is_link = fs::symlink_metadata(&settings).is_ok_and(|settings| settings.is_symlink());
+    let found = fs::symlink_metadata(&settings);
+    let is_link = found.as_ref().is_ok_and(fs::Metadata::is_symlink);
     let settings = settings.display();
     let remedy = match failure.code {
+        Code::AtOdds if found.is_err() => {
+            format!("Restore {settings} from a backup: no command makes it again.")
+        }
         _ if is_link => format!("Put the file itself in the place of the link {settings}."),
         Code::AtOdds => format!(
             "Mend the line of {settings} that the message names, or restore the file from a backup."

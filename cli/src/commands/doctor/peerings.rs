@@ -1,15 +1,10 @@
 //! What keeps a peering from working, from its state.
 
-use liqo_auth::{
-    error::{Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
-    machine::{Refused, Remedy},
-    model::{Kind, Timestamp},
-};
+use liqo_auth::{machine::Remedy, model::Timestamp};
 
 use super::Finding;
 use crate::{
-    driver::release_command,
-    output::{escaped, program},
+    output::program,
     overview::{Certificate, Peering, Role, Waits},
 };
 
@@ -30,19 +25,11 @@ pub(in crate::commands) fn refused_or_expired(
     let peer = &peering.peer;
     let mut findings = Vec::new();
     for refusal in &peering.refused {
-        findings.push(match &refusal.refused {
-            Some(refused) => Finding::new(
-                match &refusal.pinned {
-                    None => format!("{peer}: {}", refused.error),
-                    Some(pinned) => format!("{peer}: {}. {pinned}", refused.error),
-                },
-                remedy(peering, refused, options),
-            ),
-            None => Finding::new(
-                format!("{peer}: {}", refusal.text),
-                "Mend what the message names: until then, nothing else is known of this peering.",
-            ),
-        });
+        let what = match &refusal.refused {
+            Some(refused) => refused.error.to_string(),
+            None => refusal.text.clone(),
+        };
+        findings.push(Finding::new(format!("{peer}: {what}"), &refusal.way_out));
     }
     let own = peering.certificate.iter().map(|own| (String::new(), own));
     let of_slices = peering.slices.iter().filter_map(|slice| {
@@ -65,7 +52,10 @@ pub(in crate::commands) fn refused_or_expired(
 /// or is new.
 pub(in crate::commands) fn of_waits(peering: &Peering, waits: &Waits) -> Option<Finding> {
     let what = ailment(waits.remedy.as_ref()?, &peering.peer)?;
-    Some(Finding::new(what, &waits.deed))
+    Some(match &waits.command {
+        None => Finding::new(what, &waits.deed),
+        Some(command) => Finding::new(what, format!("{}. The command is {command}", waits.deed)),
+    })
 }
 
 /// What is due in a home: nobody does it but a person. On a cluster, the controllers do.
@@ -80,44 +70,6 @@ pub(super) fn due(peering: &Peering, options: &str) -> Option<Finding> {
             format!("{} renew {options}", program()),
         )
     })
-}
-
-/// The advice of the library, with the commands that follow it.
-fn remedy(peering: &Peering, refused: &Refused, options: &str) -> String {
-    let error = &refused.error;
-    let (peer, advice, program) = (&peering.peer, error.advice(), program());
-    let again = format!(
-        "{program} authenticate {options} --help names the ways to get {peer}'s next Identity."
-    );
-    match (peering.role, error.fault()) {
-        (Role::Provider, Fault::PeerIncompatible(PeerIncompatible::EndpointChanged)) => format!(
-            "{advice} {} After it, {again}",
-            release_command(options, peer)
-        ),
-        (
-            Role::Provider,
-            Fault::PeerMisbehaved(PeerMisbehaved::Commitment(_) | PeerMisbehaved::Certificate(_))
-            | Fault::PeerIncompatible(PeerIncompatible::CertificateExpired { .. }),
-        ) => format!("{advice} Then {again}"),
-        (Role::Provider, Fault::Policy(PolicyRefusal::SliceNotRequested)) => {
-            let slice = error.at().object.as_ref();
-            let slice = slice.map_or_else(|| "NAME".into(), |slice| escaped(&slice.name));
-            format!(
-                "{advice} The command is {program} create resourceslice {slice} {options} --remote-cluster-id {peer}, with the resources that you want. The setting is signSlicesMadeByAnyone: true under {peer} in peers."
-            )
-        }
-        (Role::Consumer, Fault::Policy(PolicyRefusal::CertificateNotTrusted)) => format!(
-            "{advice} The command is {program} sign-again {} --force {options}",
-            match &refused.object {
-                Some(slice) if slice.kind == Kind::ResourceSlice => format!(
-                    "resourceslice {} --remote-cluster-id {peer}",
-                    escaped(&slice.name)
-                ),
-                _ => format!("tenant {peer}"),
-            }
-        ),
-        _ => advice.to_owned(),
-    }
 }
 
 fn expired_certificate(

@@ -13,7 +13,7 @@ use crate::{
         legacy::status::LegacyPeering,
     },
     output::{Drawing, Node, Tone, escaped},
-    overview::{Certificate, Peering, Role, Slice},
+    overview::{Certificate, Peering, Role, Slice, Waits},
 };
 
 /// The tree of what was seen.
@@ -71,7 +71,7 @@ fn of_peering(seen: &Seen, peering: &Peering, drawing: Drawing) -> Node {
         .iter()
         .map(|waits| match of_waits(peering, waits) {
             Some(finding) => of_finding(&finding),
-            None => Node::toned(&format!("waits for {}", waits.text), tone_of(waits)),
+            None => of_waiting(waits),
         });
     let text = format!("{}: {phase}{condition}", escaped(peer));
     Node::toned(&text, tone_of_phase(peering))
@@ -80,6 +80,14 @@ fn of_peering(seen: &Seen, peering: &Peering, drawing: Drawing) -> Node {
         .with(slices)
         .with(findings.iter().map(of_finding))
         .with(waits)
+}
+
+fn of_waiting(waits: &Waits) -> Node {
+    let node = Node::toned(&format!("waits for {}", waits.text), tone_of(waits));
+    match &waits.command {
+        None => node,
+        Some(command) => node.with_prose(&format!("command: {command}")),
+    }
 }
 
 fn of_slice(seen: &Seen, slice: &Slice, drawing: Drawing) -> Node {

@@ -5,6 +5,7 @@ mod beside;
 mod beside_liqo;
 mod by_hand;
 mod files;
+mod followed;
 mod leaks;
 mod manifests;
 mod origins;

@@ -113,7 +113,7 @@ fn a_home_that_is_restored_authenticates_again() {
     }
 }
 
-fn copied(from: &Path, to: &Path) {
+pub(super) fn copied(from: &Path, to: &Path) {
     let status = Command::new("cp").arg("-rp").arg(from).arg(to).status();
     assert!(status.unwrap().success());
 }

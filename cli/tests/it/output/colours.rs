@@ -85,7 +85,9 @@ fn what_is_expired_or_refused_is_red() {
 #[test]
 fn what_waits_for_a_person_is_yellow() {
     let folder = with_peering();
-    folder.ok("create nonce --home cl-provider --remote-cluster-id cl-other");
+    folder.ok(&format!(
+        "create nonce --home cl-provider --remote-cluster-id cl-other {LATER} --write-at-this-time"
+    ));
     let waits = "this side: run `liqo-auth renew`";
     let table = format!("status --home cl-provider {LATER}");
     let parts = [yellow(waits), "cl-other: its Tenant".to_owned()];

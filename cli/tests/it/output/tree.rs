@@ -17,7 +17,7 @@ fn with_peerings() -> Folder {
     folder.ok(&format!("authenticate {both}"));
     folder.ok(&format!("create rs mypool {both}"));
     folder.ok(&format!(
-        "create nonce --home cl-provider --remote-cluster-id cl-other {THEN}"
+        "create nonce --home cl-provider --remote-cluster-id cl-other {NOW} --write-at-this-time"
     ));
     folder
 }
@@ -124,7 +124,7 @@ fn both_sides_of_one_peer_are_apart() {
     );
     assert_eq!(
         one.lines().nth(2).unwrap(),
-        "   └─ cl-other: NeedsNonce",
+        "   └─ cl-other: AwaitsTenant",
         "{one}"
     );
     // Nothing has an end, so no mark is explained.

@@ -1,0 +1,113 @@
+//! The commands that follow a remedy or the advice of an error, as they are typed on this side.
+
+use liqo_auth::{
+    error::{Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
+    machine::{Refused, Remedy},
+    model::{ClusterId, Kind},
+};
+
+use super::{Role, pinned};
+use crate::{
+    driver::release_command,
+    home::{Home, Signer},
+    output::{escaped, program},
+};
+
+/// What to do about a refusal: the library's advice, what is pinned if that is why, and the
+/// commands that follow.
+pub(super) fn way_out(home: &Home, peer: &ClusterId, role: Role, refused: &Refused) -> String {
+    let error = &refused.error;
+    let (advice, program, options) = (error.advice(), program(), home.site().options());
+    let again = format!(
+        "{program} authenticate {options} --help names the ways to get {peer}'s next Identity."
+    );
+    let nonce = format!("{program} create nonce {options} --remote-cluster-id {peer}");
+    match (role, error.fault()) {
+        (Role::Provider, Fault::PeerIncompatible(PeerIncompatible::EndpointChanged)) => {
+            let pinned = pinned(home, peer, error).map(|pinned| format!("{pinned} "));
+            format!(
+                "{advice} {}{} After it, {again}",
+                pinned.unwrap_or_default(),
+                release_command(&options, peer)
+            )
+        }
+        (
+            Role::Provider,
+            Fault::PeerMisbehaved(PeerMisbehaved::Commitment(_) | PeerMisbehaved::Certificate(_))
+            | Fault::PeerIncompatible(PeerIncompatible::CertificateExpired { .. }),
+        ) => format!("{advice} Then {again}"),
+        (Role::Provider, Fault::Policy(PolicyRefusal::SliceNotRequested)) => {
+            let slice = error.at().object.as_ref();
+            let slice = slice.map_or_else(|| "NAME".into(), |slice| escaped(&slice.name));
+            format!(
+                "{advice} The command is {program} create resourceslice {slice} {options} --remote-cluster-id {peer}, with the resources that you want. The setting is signSlicesMadeByAnyone: true under {peer} in peers."
+            )
+        }
+        (Role::Consumer, Fault::Policy(PolicyRefusal::CertificateNotTrusted)) => format!(
+            "{advice} The command is {program} sign-again {} --force {options}",
+            match &refused.object {
+                Some(slice) if slice.kind == Kind::ResourceSlice => format!(
+                    "resourceslice {} --remote-cluster-id {peer}",
+                    escaped(&slice.name)
+                ),
+                _ => format!("tenant {peer}"),
+            }
+        ),
+        (Role::Consumer, Fault::PeerMisbehaved(PeerMisbehaved::KeyChanged { .. })) => {
+            format!("{advice} {}", release_command(&options, peer))
+        }
+        (
+            Role::Consumer,
+            Fault::PeerMisbehaved(PeerMisbehaved::NonceUsed)
+            | Fault::PeerIncompatible(PeerIncompatible::NonceExpired { .. }),
+        ) => format!("{advice} The command is {nonce}."),
+        (Role::Consumer, Fault::PeerMisbehaved(PeerMisbehaved::NonceNotOurs)) => {
+            format!("{advice} The command is {nonce} --replace.")
+        }
+        _ => advice.to_owned(),
+    }
+}
+
+/// The command that is a remedy. None if a person has to do or to decide something else first.
+pub(super) fn command(
+    home: &Home,
+    peer: &ClusterId,
+    role: Role,
+    remedy: &Remedy,
+) -> Option<String> {
+    let of_peer = format!("--remote-cluster-id {peer}");
+    let typed = match remedy {
+        Remedy::Invite => format!("create nonce {of_peer}"),
+        Remedy::Approve => format!("approve tenant {peer}"),
+        Remedy::AnswerRequest { .. } => {
+            let is_signed_here = home.settings.signer != Signer::Aws && !home.is_signed_elsewhere();
+            is_signed_here.then(|| "renew".to_owned())?
+        }
+        Remedy::ConfirmGrant { slice, .. } => {
+            format!("approve resourceslice {} {of_peer}", escaped(&slice.name))
+        }
+        Remedy::UncordonSlice { slice } => {
+            format!("uncordon resourceslice {} {of_peer}", escaped(&slice.name))
+        }
+        Remedy::LiftCondition { .. } => format!("uncordon tenant {peer}"),
+        // On a cluster, Liqo's chart makes it.
+        Remedy::CreateClusterRole { .. } if !home.is_live() => "renew".to_owned(),
+        Remedy::CarryIdentity if role == Role::Consumer => format!("generate identity {of_peer}"),
+        Remedy::CarryIdentity
+        | Remedy::DeleteAccessKey { .. }
+        | Remedy::DecideResources { .. }
+        | Remedy::CreateClusterRole { .. }
+        | Remedy::CompareFingerprint { .. }
+        | Remedy::NameKubeconfig { .. } => return None,
+    };
+    Some(with_options(home, &typed))
+}
+
+/// The command that does what is due.
+pub(super) fn run(home: &Home) -> String {
+    with_options(home, "renew")
+}
+
+fn with_options(home: &Home, typed: &str) -> String {
+    format!("{} {typed} {}", program(), home.site().options())
+}
