@@ -116,7 +116,7 @@ pub(crate) struct Global {
     /// With --now: write as if it were that time, instead of a preview
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) write_at_this_time: bool,
-    /// Change nothing, and show as a diff what the command would write
+    /// Change nothing, and show what the command would write: in numbers, and as a diff
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) dry_run: bool,
     /// Do not ask for a confirmation; without a terminal, nobody is asked

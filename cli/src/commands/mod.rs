@@ -103,11 +103,13 @@ fn done(arguments: Arguments) -> Result<()> {
     let trial = Trial::default();
     let context = Context::new(global, Some(trial.clone()));
     let done = carry_out(&context, command);
-    let differences = trial.differences();
-    context.printer.print(&differences.concat())?;
-    context.printer.message(match differences.is_empty() {
-        true => "Nothing would change.",
-        false => unchanged,
+    let shown = trial.shown();
+    context
+        .printer
+        .print(shown.as_deref().unwrap_or_default())?;
+    context.printer.message(match shown {
+        None => "Nothing would change.",
+        Some(_) => unchanged,
     });
     done
 }

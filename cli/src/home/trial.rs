@@ -10,7 +10,7 @@ use serde_json::Value;
 use similar::TextDiff;
 
 use super::{Ground, Home, content::SecretValue, layout::SETTINGS_FILE, store::Store};
-use crate::failure::Result;
+use crate::{failure::Result, output::counted};
 
 /// What the clusters of a command would have written, shared by all of them.
 #[derive(Clone, Default)]
@@ -19,7 +19,22 @@ pub(crate) struct Trial(Arc<Mutex<Vec<Tried>>>);
 /// The differences of one cluster.
 struct Tried {
     site: String,
-    differences: Vec<String>,
+    differences: Vec<Difference>,
+}
+
+/// What a command would do with one object.
+#[derive(Debug, Clone)]
+pub(super) struct Difference {
+    change: Change,
+    /// The difference in the unified form.
+    text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Created,
+    Changed,
+    Deleted,
 }
 
 /// The trial of one cluster, with its objects before the command.
@@ -29,22 +44,45 @@ pub(super) struct Rehearsed {
 }
 
 impl Trial {
-    /// The differences in the unified form, of all clusters.
-    pub(crate) fn differences(&self) -> Vec<String> {
+    /// How many objects the command would create, change and delete in each cluster, and then
+    /// the differences in the unified form. None if nothing would change.
+    pub(crate) fn shown(&self) -> Option<String> {
         let tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        tried
-            .iter()
-            .flat_map(|tried| tried.differences.clone())
-            .collect()
+        let summaries: String = tried.iter().filter_map(Tried::summary).collect();
+        let differences = tried.iter().flat_map(|tried| &tried.differences);
+        let texts: String = differences.map(|one| one.text.as_str()).collect();
+        (!texts.is_empty()).then(|| format!("{summaries}\n{texts}"))
     }
 
     /// Notes the differences of a cluster in place of its earlier ones.
-    pub(super) fn note(&self, site: String, differences: Vec<String>) {
+    pub(super) fn note(&self, site: String, differences: Vec<Difference>) {
         let mut tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match tried.iter_mut().find(|tried| tried.site == site) {
             Some(tried) => tried.differences = differences,
             None => tried.push(Tried { site, differences }),
         }
+    }
+}
+
+impl Tried {
+    /// A sentence, such as `In cl-a, 2 objects would be created, 1 changed.`
+    fn summary(&self) -> Option<String> {
+        let number = |change: Change| {
+            let all = self.differences.iter();
+            all.filter(|one| one.change == change).count()
+        };
+        let parts = [
+            (number(Change::Created), "created"),
+            (number(Change::Changed), "changed"),
+            (number(Change::Deleted), "deleted"),
+        ];
+        let mut parts = parts.into_iter().filter(|(number, _)| *number > 0);
+        let (number, word) = parts.next()?;
+        let first = format!("{} would be {word}", counted(number, "object"));
+        let others: String = parts
+            .map(|(number, word)| format!(", {number} {word}"))
+            .collect();
+        Some(format!("In {}, {first}{others}.\n", self.site))
     }
 }
 
@@ -101,7 +139,7 @@ pub(super) fn of_object(
     id: &ObjectRef,
     before: Option<&SecretValue>,
     after: Option<&SecretValue>,
-) -> Result<Option<String>> {
+) -> Result<Option<Difference>> {
     let text = |value: Option<&SecretValue>| value.map(SecretValue::to_yaml).transpose();
     let (mut hidden_before, mut hidden_after) = (before.cloned(), after.cloned());
     if let Some(value) = &mut hidden_before {
@@ -159,17 +197,27 @@ fn hide(value: &mut SecretValue, before: Option<&SecretValue>, kind: Kind) {
 }
 
 /// The difference between two texts. None if they are the same.
-pub(super) fn difference(name: &str, before: Option<&str>, after: Option<&str>) -> Option<String> {
+pub(super) fn difference(
+    name: &str,
+    before: Option<&str>,
+    after: Option<&str>,
+) -> Option<Difference> {
     if before == after {
         return None;
     }
+    let change = match (before, after) {
+        (None, _) => Change::Created,
+        (Some(_), Some(_)) => Change::Changed,
+        (Some(_), None) => Change::Deleted,
+    };
     let header = |text: Option<&str>| match text {
         Some(_) => name.to_owned(),
         None => "/dev/null".to_owned(),
     };
     let texts = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
     let mut unified = texts.unified_diff();
-    Some(unified.header(&header(before), &header(after)).to_string())
+    let text = unified.header(&header(before), &header(after)).to_string();
+    Some(Difference { change, text })
 }
 
 #[cfg(test)]
@@ -188,10 +236,42 @@ mod tests {
             "data": {"a/b~c": "hidden"},
         }));
         let id = ObjectRef::new(Kind::Secret, "n", "n");
-        let shown = of_object("n.yaml", &id, None, Some(&value))
-            .unwrap()
-            .unwrap();
+        let shown = of_object("n.yaml", &id, None, Some(&value));
+        let shown = shown.unwrap().unwrap().text;
         assert!(!shown.contains("hidden"), "{shown}");
         assert_eq!(shown.matches(" characters").count(), 4, "{shown}");
+    }
+
+    #[test]
+    fn a_summary_counts_what_there_is() {
+        let (old, new) = (Some("a\n"), Some("b\n"));
+        let of = |states: &[(Option<&str>, Option<&str>)]| {
+            let trial = Trial::default();
+            let all = states
+                .iter()
+                .filter_map(|(before, after)| difference("n.yaml", *before, *after));
+            trial.note("cl-a".to_owned(), all.collect());
+            trial.note("cl-b".to_owned(), Vec::new());
+            let shown = trial.shown();
+            shown.map(|shown| shown.split_once("\n\n").unwrap().0.to_owned())
+        };
+        assert_eq!(of(&[(old, old)]), None);
+        for (states, summary) in [
+            (
+                &[(None, new), (None, old)][..],
+                "2 objects would be created",
+            ),
+            (&[(old, new)], "1 object would be changed"),
+            (
+                &[(old, None), (old, new)],
+                "1 object would be changed, 1 deleted",
+            ),
+            (
+                &[(old, None), (old, new), (None, new), (old, None)],
+                "1 object would be created, 1 changed, 2 deleted",
+            ),
+        ] {
+            assert_eq!(of(states), Some(format!("In cl-a, {summary}.")));
+        }
     }
 }

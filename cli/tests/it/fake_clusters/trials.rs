@@ -22,6 +22,9 @@ fn a_trial_on_two_clusters_writes_nothing() {
     ] {
         assert!(run.out.contains(line), "{line}: {}", run.out);
     }
+    let first = "In the cluster of --kubeconfig milan, 7 objects would be created.\n\
+                 In the cluster of --kubeconfig rome, 5 objects would be created, 1 changed.\n\n";
+    assert!(run.out.starts_with(first), "{}", run.out);
     // Each difference names its cluster. The first command makes the keys of a cluster.
     for header in [
         "+++ the cluster of --kubeconfig rome: Secret liqo/authentication-keys\n",

@@ -116,6 +116,31 @@ fn each_command_that_writes_can_be_tried() {
     }
 }
 
+/// The sentences before the differences count them.
+#[test]
+fn a_summary_comes_first() {
+    let folder = Folder::with_homes();
+    for (arguments, homes) in [
+        (AUTHENTICATE, &["cl-provider", "cl-consumer"][..]),
+        ("init --home cl-third", &["cl-third"]),
+    ] {
+        let shown = tried(&folder, arguments);
+        let (summary, differences) = shown.split_once("\n\n").unwrap();
+        let lines: Vec<&str> = summary.lines().collect();
+        assert_eq!(lines.len(), homes.len(), "{summary}");
+        for (line, home) in lines.iter().zip(homes) {
+            let created = format!("--- /dev/null\n+++ {home}/");
+            let number = differences.matches(&created).count();
+            let begin = format!("In {home}, {number} objects would be created");
+            assert!(line.starts_with(&begin) && line.ends_with('.'), "{summary}");
+        }
+    }
+    folder.ok(AUTHENTICATE);
+    let shown = tried(&folder, "cordon tenant cl-consumer --home cl-provider");
+    let begin = "In cl-provider, 2 objects would be changed.\n\n--- cl-provider/";
+    assert!(shown.starts_with(begin), "{shown}");
+}
+
 #[test]
 fn what_is_refused_is_refused_in_a_trial_too() {
     let folder = Folder::with_homes();
