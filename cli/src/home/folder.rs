@@ -13,6 +13,7 @@ use super::{
     layout::{Area, LOCK_FILE, ManifestFile, SETTINGS_FILE},
     settings::Settings,
     store::Store,
+    turn::take_turn,
 };
 use crate::{
     failure::{Failure, Result},
@@ -206,15 +207,6 @@ pub(crate) fn lock_at_once(path: &Path) -> Option<File> {
 /// Locks a home, and waits for the lock.
 pub(super) fn lock(root: &Directory, purpose: Use) -> Result<File> {
     let file = root.lock_file(LOCK_FILE, purpose == Use::Write)?;
-    let locked = match purpose {
-        Use::Read | Use::Trial => file.lock_shared(),
-        Use::Write => file.lock(),
-    };
-    locked.with_context(|| {
-        format!(
-            "{}: it cannot be locked",
-            root.path().join(LOCK_FILE).display()
-        )
-    })?;
+    take_turn(root, &file, purpose)?;
     Ok(file)
 }

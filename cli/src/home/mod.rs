@@ -25,6 +25,7 @@ mod site;
 mod slices;
 mod store;
 mod trial;
+mod turn;
 mod write;
 
 use std::{path::Path, sync::Arc};

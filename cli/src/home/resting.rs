@@ -2,9 +2,7 @@
 
 use std::{fs::File, os::unix::fs::FileExt};
 
-use anyhow::Context;
-
-use super::{Home, LOCK_FILE, Site, Use};
+use super::{Home, Site, Use, turn::take_turn};
 use crate::{environment::random, failure::Result};
 
 /// A home in memory that is not locked. Other processes may read and change its
@@ -49,10 +47,7 @@ impl Resting {
     /// again.
     pub(crate) fn wake(self) -> Result<(Home, bool)> {
         let folder = self.home.folder(NEEDS)?;
-        folder.lock.lock().with_context(|| {
-            let path = folder.root.path().join(LOCK_FILE);
-            format!("{}: it cannot be locked", path.display())
-        })?;
+        take_turn(&folder.root, &folder.lock, Use::Write)?;
         if !self.is_stale && generation(&folder.lock)? == self.generation {
             return Ok((self.home, false));
         }

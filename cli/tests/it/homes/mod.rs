@@ -12,4 +12,5 @@ mod origins;
 mod previews;
 mod refusals;
 mod trials;
+mod turns;
 mod ways_out;
