@@ -42,8 +42,8 @@ use liqo_auth::{
 use crate::{environment::Now, home::Signer, key_algorithm::KeyAlgorithm, policy_name::PolicyName};
 
 pub(crate) use administration::{
-    Activate, Approve, Cordon, Deny, Doctor, Drain, FailIf, NamedSlice, Picture, Release, Remote,
-    Renew, Replicate, Status, StatusFormat, Unauthenticate, Uncordon,
+    Activate, Approve, Cordon, Deny, Doctor, Drain, FailIf, NamedSlice, NamedTenants, Picture,
+    Release, Remote, Renew, Replicate, Status, StatusFormat, Unauthenticate, Uncordon,
 };
 pub(crate) use aws::{AwsKeyFormat, DeleteAwsKey, GetAwsKeys, SetAwsUser};
 use examples::*;

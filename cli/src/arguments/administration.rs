@@ -105,7 +105,7 @@ pub(crate) struct Renew {
 pub(crate) enum Cordon {
     /// The tenant keeps what it has, and gets no new slices
     #[command(visible_aliases = kinds::TENANT)]
-    Tenant(NamedTenant),
+    Tenant(NamedTenants),
     /// The slice keeps what it has, and gets nothing new
     #[command(name = "resourceslice", visible_aliases = kinds::RESOURCE_SLICE)]
     ResourceSlice(NamedSlice),
@@ -115,7 +115,7 @@ pub(crate) enum Cordon {
 pub(crate) enum Uncordon {
     /// Lift a cordon or a drain: the tenant gets what it requests
     #[command(visible_aliases = kinds::TENANT)]
-    Tenant(NamedTenant),
+    Tenant(NamedTenants),
     /// Lift the cordon: the slice gets what it requests
     #[command(name = "resourceslice", visible_aliases = kinds::RESOURCE_SLICE)]
     ResourceSlice(NamedSlice),
@@ -125,21 +125,21 @@ pub(crate) enum Uncordon {
 pub(crate) enum Activate {
     /// Lift a cordon or a drain: the tenant gets what it requests
     #[command(visible_aliases = kinds::TENANT)]
-    Tenant(NamedTenant),
+    Tenant(NamedTenants),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Drain {
     /// The tenant loses its rights and slices, and keeps its certificate and its Tenant
     #[command(visible_aliases = kinds::TENANT)]
-    Tenant(NamedTenant),
+    Tenant(NamedTenants),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Approve {
     /// Allow the signature of the tenant's request
     #[command(visible_aliases = kinds::TENANT)]
-    Tenant(NamedTenant),
+    Tenant(NamedTenants),
     /// Grant the slice again what Liqo granted it, and what this cluster has not kept
     #[command(name = "resourceslice", visible_aliases = kinds::RESOURCE_SLICE)]
     ResourceSlice(NamedSlice),
@@ -151,11 +151,18 @@ pub(crate) enum Deny {
     #[command(visible_aliases = kinds::TENANT)]
     Tenant {
         #[command(flatten)]
-        tenant: NamedTenant,
+        tenants: NamedTenants,
         /// The reason, in a sentence
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NamedTenants {
+    /// The tenants' names: the cluster IDs of the consumers
+    #[arg(id = "name", value_name = "NAME", required = true)]
+    pub(crate) names: Vec<ClusterId>,
 }
 
 #[derive(Debug, Args)]

@@ -61,7 +61,7 @@ mod tests {
         let files = apply.get_many::<std::path::PathBuf>("files").unwrap();
         assert_eq!(files.count(), 3);
         // A further word is still too much.
-        let words = "liqo-auth cordon tenant a b".split(' ');
+        let words = "liqo-auth cordon resourceslice a b".split(' ');
         let refused = arguments::parser().try_get_matches_from(words);
         assert!(refused.is_err());
     }

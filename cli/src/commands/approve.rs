@@ -8,7 +8,7 @@ use liqo_auth::{
     model::{ClusterId, Quantity},
 };
 
-use super::get;
+use super::{get, several};
 use crate::{
     arguments::{Approve, Deny, NamedSlice},
     context::Context,
@@ -20,7 +20,9 @@ use crate::{
 
 pub(super) fn approve(context: &Context, command: &Approve) -> Result<()> {
     match command {
-        Approve::Tenant(tenant) => approve_request(context, &tenant.name),
+        Approve::Tenant(tenants) => several::each(context, &tenants.names, |peer| {
+            approve_request(context, peer)
+        }),
         Approve::ResourceSlice(slice) => approve_grant(context, slice),
     }
 }
@@ -92,8 +94,13 @@ fn unconfirmed(
 }
 
 pub(super) fn deny(context: &Context, command: &Deny) -> Result<()> {
-    let Deny::Tenant { tenant, reason } = command;
-    let peer = &tenant.name;
+    let Deny::Tenant { tenants, reason } = command;
+    several::each(context, &tenants.names, |peer| {
+        deny_request(context, peer, reason)
+    })
+}
+
+fn deny_request(context: &Context, peer: &ClusterId, reason: &str) -> Result<()> {
     let mut home = get::open_with_tenant(context, peer)?;
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     let subject = format!("the request of {peer} is not denied");

@@ -9,9 +9,9 @@ use liqo_auth::{
     provider::Provider,
 };
 
-use super::get;
+use super::{get, several};
 use crate::{
-    arguments::{Activate, Cordon, Drain, NamedSlice, Uncordon},
+    arguments::{Activate, Cordon, Drain, NamedSlice, NamedTenants, Uncordon},
     context::Context,
     failure::{Failure, Result},
     home::Use,
@@ -21,27 +21,27 @@ use crate::{
 
 pub(super) fn cordon(context: &Context, command: &Cordon) -> Result<()> {
     match command {
-        Cordon::Tenant(tenant) => set(context, &tenant.name, Change::Cordon),
+        Cordon::Tenant(tenants) => set_each(context, tenants, Change::Cordon),
         Cordon::ResourceSlice(slice) => mark(context, slice, true),
     }
 }
 
 pub(super) fn drain(context: &Context, command: &Drain) -> Result<()> {
     match command {
-        Drain::Tenant(tenant) => set(context, &tenant.name, Change::Drain),
+        Drain::Tenant(tenants) => set_each(context, tenants, Change::Drain),
     }
 }
 
 pub(super) fn uncordon(context: &Context, command: &Uncordon) -> Result<()> {
     match command {
-        Uncordon::Tenant(tenant) => set(context, &tenant.name, Change::Uncordon),
+        Uncordon::Tenant(tenants) => set_each(context, tenants, Change::Uncordon),
         Uncordon::ResourceSlice(slice) => mark(context, slice, false),
     }
 }
 
 pub(super) fn activate(context: &Context, command: &Activate) -> Result<()> {
     match command {
-        Activate::Tenant(tenant) => set(context, &tenant.name, Change::Activate),
+        Activate::Tenant(tenants) => set_each(context, tenants, Change::Activate),
     }
 }
 
@@ -71,6 +71,10 @@ impl Change {
             Self::Activate => "activated",
         }
     }
+}
+
+fn set_each(context: &Context, tenants: &NamedTenants, change: Change) -> Result<()> {
+    several::each(context, &tenants.names, |peer| set(context, peer, change))
 }
 
 /// Sets the condition of a tenant, in liqoctl's words.

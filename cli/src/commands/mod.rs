@@ -28,6 +28,7 @@ mod replicate;
 mod rotate;
 mod run;
 mod set;
+mod several;
 mod sign_again;
 mod slices;
 mod status;

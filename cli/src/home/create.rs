@@ -111,7 +111,7 @@ pub(crate) fn try_to_create(path: &Path, blueprint: &Blueprint, trial: &Trial) -
         let file = place(&file.unwrap_or_default());
         differences.extend(of_object(&file, id, None, store.value(id).as_ref())?);
     }
-    trial.note(path.display().to_string(), differences);
+    trial.note(trial.begin(path.display().to_string()), differences);
     Ok(true)
 }
 

@@ -16,7 +16,7 @@ use crate::{failure::Result, output::counted};
 #[derive(Clone, Default)]
 pub(crate) struct Trial(Arc<Mutex<Vec<Tried>>>);
 
-/// The differences of one cluster.
+/// The differences of one cluster, since it was opened.
 struct Tried {
     site: String,
     differences: Vec<Difference>,
@@ -40,6 +40,8 @@ enum Change {
 /// The trial of one cluster, with its objects before the command.
 pub(super) struct Rehearsed {
     trial: Trial,
+    /// Which of the trial's clusters it is.
+    number: usize,
     before: Store,
 }
 
@@ -48,42 +50,60 @@ impl Trial {
     /// the differences in the unified form. None if nothing would change.
     pub(crate) fn shown(&self) -> Option<String> {
         let tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let summaries: String = tried.iter().filter_map(Tried::summary).collect();
+        let mut sites: Vec<&str> = Vec::new();
+        for tried in tried.iter() {
+            if !sites.contains(&tried.site.as_str()) {
+                sites.push(&tried.site);
+            }
+        }
+        let summaries: String = sites
+            .iter()
+            .filter_map(|site| summary(site, &tried))
+            .collect();
         let differences = tried.iter().flat_map(|tried| &tried.differences);
         let texts: String = differences.map(|one| one.text.as_str()).collect();
         (!texts.is_empty()).then(|| format!("{summaries}\n{texts}"))
     }
 
-    /// Notes the differences of a cluster in place of its earlier ones.
-    pub(super) fn note(&self, site: String, differences: Vec<Difference>) {
+    /// Begins with a cluster that was opened. A command may open one several times, for several
+    /// peers. Returns its number.
+    pub(super) fn begin(&self, site: String) -> usize {
         let mut tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match tried.iter_mut().find(|tried| tried.site == site) {
-            Some(tried) => tried.differences = differences,
-            None => tried.push(Tried { site, differences }),
+        tried.push(Tried {
+            site,
+            differences: Vec::new(),
+        });
+        tried.len() - 1
+    }
+
+    /// Notes the differences of a cluster in place of its earlier ones.
+    pub(super) fn note(&self, number: usize, differences: Vec<Difference>) {
+        let mut tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tried) = tried.get_mut(number) {
+            tried.differences = differences;
         }
     }
 }
 
-impl Tried {
-    /// A sentence, such as `In cl-a, 2 objects would be created, 1 changed.`
-    fn summary(&self) -> Option<String> {
-        let number = |change: Change| {
-            let all = self.differences.iter();
-            all.filter(|one| one.change == change).count()
-        };
-        let parts = [
-            (number(Change::Created), "created"),
-            (number(Change::Changed), "changed"),
-            (number(Change::Deleted), "deleted"),
-        ];
-        let mut parts = parts.into_iter().filter(|(number, _)| *number > 0);
-        let (number, word) = parts.next()?;
-        let first = format!("{} would be {word}", counted(number, "object"));
-        let others: String = parts
-            .map(|(number, word)| format!(", {number} {word}"))
-            .collect();
-        Some(format!("In {}, {first}{others}.\n", self.site))
-    }
+/// A sentence, such as `In cl-a, 2 objects would be created, 1 changed.`
+fn summary(site: &str, tried: &[Tried]) -> Option<String> {
+    let number = |change: Change| {
+        let of_site = tried.iter().filter(|tried| tried.site == site);
+        let all = of_site.flat_map(|tried| &tried.differences);
+        all.filter(|one| one.change == change).count()
+    };
+    let parts = [
+        (number(Change::Created), "created"),
+        (number(Change::Changed), "changed"),
+        (number(Change::Deleted), "deleted"),
+    ];
+    let mut parts = parts.into_iter().filter(|(number, _)| *number > 0);
+    let (number, word) = parts.next()?;
+    let first = format!("{} would be {word}", counted(number, "object"));
+    let others: String = parts
+        .map(|(number, word)| format!(", {number} {word}"))
+        .collect();
+    Some(format!("In {site}, {first}{others}.\n"))
 }
 
 impl Home {
@@ -92,7 +112,12 @@ impl Home {
     pub(crate) fn try_out(&mut self, trial: Trial, now: Timestamp) -> Result<()> {
         let before = self.store.clone();
         self.is_rehearsal = true;
-        self.rehearsed = Some(Rehearsed { trial, before });
+        let number = trial.begin(self.site().to_string());
+        self.rehearsed = Some(Rehearsed {
+            trial,
+            number,
+            before,
+        });
         if let Ground::Cluster(live) = &mut self.ground {
             for secret in std::mem::take(&mut live.unwritten_keys) {
                 self.store.apply(&Effect::Create(secret), now)?;
@@ -128,7 +153,7 @@ impl Home {
             };
             differences.extend(of_object(&name, id, before.as_ref(), after.as_ref())?);
         }
-        rehearsed.trial.note(self.site().to_string(), differences);
+        rehearsed.trial.note(rehearsed.number, differences);
         Ok(())
     }
 }
@@ -250,8 +275,11 @@ mod tests {
             let all = states
                 .iter()
                 .filter_map(|(before, after)| difference("n.yaml", *before, *after));
-            trial.note("cl-a".to_owned(), all.collect());
-            trial.note("cl-b".to_owned(), Vec::new());
+            // One opening for each difference, and a cluster without any.
+            for difference in all {
+                trial.note(trial.begin("cl-a".to_owned()), vec![difference]);
+            }
+            trial.begin("cl-b".to_owned());
             let shown = trial.shown();
             shown.map(|shown| shown.split_once("\n\n").unwrap().0.to_owned())
         };

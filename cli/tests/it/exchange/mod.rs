@@ -7,6 +7,7 @@ mod conditions;
 mod keys;
 mod manual_flow;
 mod renewals;
+mod several;
 mod signed_again;
 mod signer;
 mod slices;
