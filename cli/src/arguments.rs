@@ -119,7 +119,8 @@ pub(crate) struct Global {
     /// Change nothing, and show what the command would write: in numbers, and as a diff
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) dry_run: bool,
-    /// Do not ask for a confirmation; without a terminal, nobody is asked
+    /// Do not ask for a confirmation. Without a terminal, `unauthenticate` and `release` require
+    /// this, and the other commands do not ask
     #[arg(
         short = 'y',
         long,

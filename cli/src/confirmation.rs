@@ -11,9 +11,22 @@ impl Context {
     /// Asks whether to go on. Without a terminal, and with `--skip-confirm`, nobody is
     /// asked.
     pub(crate) fn confirm(&self, question: &str) -> Result<()> {
-        let nobody = !io::stdin().is_terminal();
-        if nobody || self.skips_confirmation() || self.trial().is_some() {
+        match io::stdin().is_terminal() {
+            true => self.confirm_by_a_person(question),
+            false => Ok(()),
+        }
+    }
+
+    /// The same for what no program should do by mistake: without a terminal, it requires
+    /// `--skip-confirm`. It is not for what has to work in an emergency.
+    pub(crate) fn confirm_by_a_person(&self, question: &str) -> Result<()> {
+        if self.skips_confirmation() || self.trial().is_some() {
             return Ok(());
+        }
+        if !io::stdin().is_terminal() {
+            return Err(Failure::waiting(format!(
+                "add --yes: without a terminal, nobody can be asked this question: {question}"
+            )));
         }
         if !io::stderr().is_terminal() {
             return Err(Failure::waiting("add --yes: the question cannot be shown"));

@@ -21,7 +21,7 @@ use crate::{
 pub(super) fn run(context: &Context, arguments: &Release) -> Result<()> {
     let peer = &arguments.remote_cluster_id;
     let mut home = context.open(Use::Write)?;
-    context.confirm(&format!("Forget what is pinned for {peer}?"))?;
+    context.confirm_by_a_person(&format!("Forget what is pinned for {peer}?"))?;
     let released = as_provider(context, &mut home, peer)?;
     let also = as_consumer(context, &mut home, peer)?;
     home.save()?;

@@ -38,7 +38,7 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
         false => "",
     };
     let Some(remote) = remote else {
-        context.confirm(&format!(
+        context.confirm_by_a_person(&format!(
             "End the authentication with {peer} in {}?{loss}",
             local.site()
         ))?;
@@ -54,7 +54,7 @@ pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
         }
     };
     check_direction(&local, &remote)?;
-    context.confirm(&format!(
+    context.confirm_by_a_person(&format!(
         "End the authentication of {} with {peer}, on both clusters?{loss}",
         local.cluster_id()
     ))?;
@@ -95,7 +95,7 @@ fn by_peering_user(
             "{consumer} and {provider} have no peering"
         )));
     }
-    context.confirm(&format!(
+    context.confirm_by_a_person(&format!(
         "End the authentication of {consumer} with {provider}, on both clusters?"
     ))?;
     let identity = leave(context, local, provider, Side::Local)?;

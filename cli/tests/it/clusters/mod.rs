@@ -33,12 +33,12 @@ impl Clusters {
     }
 
     fn ends_what_is_there(&self) {
-        let run = self.0.run(&format!("unauthenticate {BOTH}"));
+        let run = self.0.run(&format!("unauthenticate --yes {BOTH}"));
         assert!([0, 4].contains(&run.code), "{run:?}");
     }
 
     fn ends(&self) {
-        self.0.ok(&format!("unauthenticate {BOTH}"));
+        self.0.ok(&format!("unauthenticate --yes {BOTH}"));
         let of_peers = "get rolebindings -n liqo-tenant-rome -l liqo.io/remote-cluster-id -o name";
         let bindings = self.kubectl("milan", of_peers);
         assert_eq!(bindings, "");

@@ -110,7 +110,7 @@ impl Clusters {
         assert_eq!(self.kubeconfig(""), kubeconfig);
         assert_eq!(self.kubectl("milan", "get csr -o name"), requests);
 
-        self.0.ok(&format!("unauthenticate {BY_USER} --wait"));
+        self.0.ok(&format!("unauthenticate --yes {BY_USER} --wait"));
         assert_eq!(self.kubectl("milan", "get tenants -A -o name"), "");
         assert_eq!(self.kubectl("rome", "get identities -A -o name"), "");
         self.0

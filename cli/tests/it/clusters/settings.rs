@@ -55,7 +55,7 @@ fn settings_count_at_once_and_invite() {
     assert!(!clusters.kubectl("milan", nonces).is_empty());
     clusters
         .0
-        .ok("unauthenticate --kubeconfig milan --remote-cluster-id rome --final");
+        .ok("unauthenticate --yes --kubeconfig milan --remote-cluster-id rome --final");
     // The record stays while the peer is declared, and other settings invite nobody.
     clusters.set(
         "milan",

@@ -111,7 +111,7 @@ impl Clusters {
             Some(own) => format!("{own},{others}]"),
             None => format!("[{others}]"),
         });
-        let end = format!("unauthenticate {BOTH} --wait --timeout 1s");
+        let end = format!("unauthenticate --yes {BOTH} --wait --timeout 1s");
         let run = self.0.run(&end);
         assert_eq!(run.code, 4, "{run:?}");
         assert!(run.err.contains("example.org/other"), "{run:?}");

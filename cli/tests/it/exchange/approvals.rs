@@ -83,7 +83,7 @@ spec:
     );
     // What was said of one peer holds for no other.
     folder.refused(apply, &tenant.replace("cl-other", "cl-third"), 3);
-    folder.ok("unauthenticate --home cl-provider --remote-cluster-id cl-other");
+    folder.ok("unauthenticate --yes --home cl-provider --remote-cluster-id cl-other");
 }
 
 /// As Liqo's page on declarative peering has it.
@@ -116,7 +116,7 @@ spec:
     assert!(tenants.contains("Cordoned"), "{tenants}");
     folder.refused("drain tenant my-tenant --home cl-provider", "", 4);
     folder.ok("uncordon tenant cl-other --home cl-provider");
-    let ended = folder.ok("unauthenticate --home cl-provider --remote-cluster-id cl-other");
+    let ended = folder.ok("unauthenticate --yes --home cl-provider --remote-cluster-id cl-other");
     assert!(ended.contains("Tenant correctly deleted"), "{ended}");
     let tenants = folder.ok("get tenants --home cl-provider");
     assert!(!tenants.contains("my-tenant"), "{tenants}");

@@ -67,7 +67,7 @@ fn a_person_enters_the_user_and_forgets_the_deleted_key() {
     assert!(whole.contains(SECRET), "{whole}");
 
     // The key of an ended peering stays until a person has deleted it at AWS.
-    folder.ok("unauthenticate --home cl-consumer --remote-home cl-provider");
+    folder.ok("unauthenticate --yes --home cl-consumer --remote-home cl-provider");
     let to_delete = json!([{
         "consumer": "cl-consumer",
         "userArn": "arn:aws:iam::123456789012:user/rome",

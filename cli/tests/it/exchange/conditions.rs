@@ -12,7 +12,7 @@ const UNCORDON: &str = "uncordon tenant cl-consumer --home cl-provider";
 const DRAIN: &str = "drain tenant cl-consumer --home cl-provider";
 const MAP: &str = "cl-provider/manifests/liqo-tenant-cl-consumer/namespacemap.cl-provider.yaml";
 const OFFLOADED: &str = "cl-provider/manifests/shop-rome/rolebinding.liqo-tenant-cl-consumer.yaml";
-const UNAUTHENTICATE: &str = "unauthenticate --home cl-consumer --remote-home cl-provider";
+const UNAUTHENTICATE: &str = "unauthenticate --yes --home cl-consumer --remote-home cl-provider";
 
 #[test]
 fn a_cordoned_tenant_keeps_what_it_has_and_gets_nothing_new() {
@@ -262,7 +262,7 @@ fn a_drain_and_an_end_leave_no_rights_in_offloaded_namespaces() {
     folder.ok(UNCORDON);
 
     offload(&folder);
-    let provider = "unauth --home cl-provider --remote-cluster-id cl-consumer";
+    let provider = "unauth --yes --home cl-provider --remote-cluster-id cl-consumer";
     folder.ok(provider);
     assert!(folder.read(MAP).contains("shop: shop-rome"));
     assert!(!folder.path(OFFLOADED).exists());
@@ -279,7 +279,8 @@ fn offloaded_namespaces_are_deleted_with_the_end_if_that_is_wanted() {
     let folder = Folder::with_homes();
     folder.ok(AUTHENTICATE);
     offload(&folder);
-    let consumer = "unauth --home cl-consumer --remote-cluster-id cl-provider --delete-offloaded";
+    let consumer =
+        "unauth --yes --home cl-consumer --remote-cluster-id cl-provider --delete-offloaded";
     let error = folder.refused(consumer, "", 2);
     assert!(error.contains("is a consumer of cl-provider"), "{error}");
     let ended = folder.ok(&format!("{UNAUTHENTICATE} --delete-offloaded"));
@@ -321,16 +322,16 @@ subjects:
 fn each_side_ends_by_itself() {
     let folder = Folder::with_homes();
     folder.ok(AUTHENTICATE);
-    let consumer = "unauthenticate --home cl-consumer --remote-cluster-id cl-provider";
+    let consumer = "unauthenticate --yes --home cl-consumer --remote-cluster-id cl-provider";
     assert_eq!(
         folder.ok(consumer),
         " INFO  No leftover resourceslices on consumer cluster\n \
          INFO  Identity control plane correctly deleted\n"
     );
-    let provider = "unauth --home cl-provider --remote-cluster-id cl-consumer";
+    let provider = "unauth --yes --home cl-provider --remote-cluster-id cl-consumer";
     assert_eq!(folder.ok(provider), " INFO  Tenant correctly deleted\n");
     folder.refused(
-        "unauth --home cl-provider --remote-cluster-id cl-other",
+        "unauth --yes --home cl-provider --remote-cluster-id cl-other",
         "",
         4,
     );
@@ -339,7 +340,7 @@ fn each_side_ends_by_itself() {
 #[test]
 fn a_provider_that_ends_it_first_waits_for_the_slices() {
     let folder = with_slice();
-    let provider = "unauth --home cl-provider --remote-cluster-id cl-consumer";
+    let provider = "unauth --yes --home cl-provider --remote-cluster-id cl-consumer";
     let error = folder.refused(provider, "", 4);
     assert!(error.contains("slices"), "{error}");
 }
@@ -351,14 +352,14 @@ fn another_key_is_refused_until_the_first_is_released() {
     folder.ok("init --home other --cluster-id cl-consumer");
     let run = folder.run("authenticate --home other --remote-home cl-provider");
     assert_eq!(run.code, 3, "{run:?}");
-    let released = folder.ok("release --home cl-provider --remote-cluster-id cl-consumer");
+    let released = folder.ok("release --yes --home cl-provider --remote-cluster-id cl-consumer");
     assert!(
         released.starts_with("The key SHA256:")
             && released.contains("for the consumer cl-consumer"),
         "{released}"
     );
     folder.refused(
-        "release --home cl-provider --remote-cluster-id cl-nobody",
+        "release --yes --home cl-provider --remote-cluster-id cl-nobody",
         "",
         4,
     );
@@ -370,7 +371,7 @@ fn another_key_is_refused_until_the_first_is_released() {
 fn another_endpoint_is_refused_until_the_first_is_released() {
     let folder = Folder::with_homes();
     folder.ok(AUTHENTICATE);
-    let released = folder.ok("release --home cl-consumer --remote-cluster-id cl-provider");
+    let released = folder.ok("release --yes --home cl-consumer --remote-cluster-id cl-provider");
     assert!(
         released.contains("of the provider cl-provider"),
         "{released}"

@@ -195,7 +195,7 @@ fn only_a_key_that_a_provider_knows_is_replaced() {
     folder.ok(ROTATE);
     folder.ok(AUTHENTICATE);
     let known = known_key(&folder);
-    folder.ok("unauthenticate --home cl-consumer --remote-home cl-provider");
+    folder.ok("unauthenticate --yes --home cl-consumer --remote-home cl-provider");
     folder.refused(ROTATE, "", 4);
     folder.ok("create nonce --home cl-provider --remote-cluster-id cl-consumer");
     folder.ok(AUTHENTICATE);

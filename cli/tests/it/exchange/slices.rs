@@ -372,7 +372,7 @@ fn two_clusters_may_be_each_others_consumers() {
     folder.ok(REPLICATE);
     // The end is that of one direction.
     folder.ok(DELETE);
-    let unauthenticate = "unauthenticate --home cl-consumer --remote-home cl-provider";
+    let unauthenticate = "unauthenticate --yes --home cl-consumer --remote-home cl-provider";
     folder.ok(&format!(
         "{unauthenticate} --now +300d --write-at-this-time"
     ));

@@ -17,7 +17,7 @@ use crate::{
 };
 
 const AUTHENTICATE: &str = "authenticate --kubeconfig rome --remote-kubeconfig user";
-const UNAUTHENTICATE: &str = "unauthenticate --kubeconfig rome --remote-kubeconfig user";
+const UNAUTHENTICATE: &str = "unauthenticate --yes --kubeconfig rome --remote-kubeconfig user";
 const INVITE: &str = "create nonce --kubeconfig milan --remote-cluster-id rome";
 
 /// Rome, milan, and milan's API server as the peering user of rome meets it.
@@ -294,7 +294,7 @@ fn a_peering_user_ends_the_peering_and_peers_again_until_the_end_is_final() {
     folder.ok(AUTHENTICATE);
     assert_eq!(clusters.rome.server.all("identities").len(), 1);
     folder.ok(&format!("{UNAUTHENTICATE} --wait"));
-    let finally = "unauthenticate --kubeconfig milan --remote-cluster-id rome --final";
+    let finally = "unauthenticate --yes --kubeconfig milan --remote-cluster-id rome --final";
     let ended = folder.ok(finally);
     assert!(ended.contains("Tenant already deleted"), "{ended}");
     let run = folder.run(&format!("{AUTHENTICATE} --timeout 2s"));

@@ -22,7 +22,7 @@ fn the_end_is_awaited_by_default() {
         "spec": { "clusterID": "rome" },
     });
     milan.server.put(held);
-    let end = "unauthenticate --kubeconfig milan --remote-cluster-id rome --timeout 0.1s";
+    let end = "unauthenticate --yes --kubeconfig milan --remote-cluster-id rome --timeout 0.1s";
     for waits in ["", " --wait", " --wait=false --wait=true"] {
         let run = folder.run(&format!("{end}{waits}"));
         assert_eq!(run.code, 4, "{run:?}");
@@ -51,8 +51,8 @@ fn an_end_is_awaited_if_one_of_the_two_is_a_cluster() {
     let held = "metadata:\n  finalizers:\n  - example.org/other\n";
     let after = after.replacen("  finalizers:\n", "", 1);
     folder.write(identity, &format!("{before}{held}{after}"));
-    let run = folder.run(&format!("unauthenticate {both} --timeout 0.1s"));
+    let run = folder.run(&format!("unauthenticate --yes {both} --timeout 0.1s"));
     assert_eq!(run.code, 4, "{run:?}");
     assert!(run.err.contains("example.org/other"), "{run:?}");
-    folder.ok(&format!("unauthenticate {both} --wait=false"));
+    folder.ok(&format!("unauthenticate --yes {both} --wait=false"));
 }

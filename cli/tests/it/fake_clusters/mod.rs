@@ -312,7 +312,7 @@ fn a_declared_peer_whose_peering_has_ended_waits_for_a_person() {
     let running = Running::start(&folder);
     until("rome is invited", || milan.invites());
     milan.server.put(tenant());
-    folder.ok("unauthenticate --kubeconfig milan --remote-cluster-id rome");
+    folder.ok("unauthenticate --yes --kubeconfig milan --remote-cluster-id rome");
     until("the peering has ended", || {
         milan.server.all("tenants").is_empty() && !milan.invites()
     });
@@ -333,7 +333,7 @@ fn a_declared_peer_whose_peering_has_ended_waits_for_a_person() {
 
     // A peer that is not declared any more is forgotten.
     milan.server.put(tenant());
-    folder.ok("unauthenticate --kubeconfig milan --remote-cluster-id rome");
+    folder.ok("unauthenticate --yes --kubeconfig milan --remote-cluster-id rome");
     milan.set_peers(&json!({}));
     until("the record is gone", || !milan.has_record());
     // Declared anew, it is a new peer.

@@ -130,7 +130,7 @@ fn a_running_peering_keeps_its_key_and_doctor_says_what_that_means() {
     rome.set_peers(&json!({ "milan": { "keyPerProvider": true } }));
     folder.ok(AUTHENTICATE);
     assert!(!has_own_key(&rome), "the key changed without an end");
-    folder.ok("unauthenticate --kubeconfig rome --remote-kubeconfig milan");
+    folder.ok("unauthenticate --yes --kubeconfig rome --remote-kubeconfig milan");
     folder.ok("release --kubeconfig milan --remote-cluster-id rome --skip-confirm");
     folder.ok(AUTHENTICATE);
     assert_eq!(used(&rome), private_key(&rome, OF_MILAN));

@@ -250,5 +250,5 @@ fn the_namespaces_of_liqo_are_named_as_with_liqoctl() {
         "authenticate {both} -n liqo --remote-namespace liqo"
     ));
     let same = "--namespace liqo --liqo-namespace liqo";
-    folder.ok(&format!("unauthenticate {both} {same}"));
+    folder.ok(&format!("unauthenticate --yes {both} {same}"));
 }

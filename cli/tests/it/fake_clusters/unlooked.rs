@@ -42,7 +42,7 @@ fn between_homes_there_is_no_api_server_to_ask() {
         "authenticate --home cl-consumer --remote-home cl-provider --dry-run",
         "renew --home cl-consumer",
         "renew --home cl-consumer --remote-home cl-provider",
-        "release --home cl-consumer --remote-cluster-id cl-provider",
+        "release --yes --home cl-consumer --remote-cluster-id cl-provider",
     ] {
         let run = folder.run(command);
         assert_eq!(run.code, 0, "{command}: {run:?}");

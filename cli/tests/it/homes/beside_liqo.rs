@@ -74,7 +74,7 @@ fn a_home_provides_for_a_cluster() {
     clusters.carry("milan", &run);
     assert_eq!(clusters.shell("peer", may_list).code, 0);
 
-    let end = "liqo-auth unauthenticate --home milan --remote-cluster-id rome";
+    let end = "liqo-auth unauthenticate --yes --home milan --remote-cluster-id rome";
     let run = clusters.shell("milan", end);
     clusters.carry("milan", &run);
     assert_ne!(clusters.shell("peer", may_list).code, 0);

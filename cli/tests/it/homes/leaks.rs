@@ -160,7 +160,7 @@ fn no_command_of_a_life_prints_a_key() {
         search.folder.write(file, &text);
     }
     search.ok(&format!("delete resourceslice mypool {BOTH}"));
-    search.ok(&format!("unauthenticate {BOTH}"));
+    search.ok(&format!("unauthenticate --yes {BOTH}"));
     search.assert_clean();
 }
 

@@ -262,7 +262,7 @@ fn a_person_is_told_what_to_carry() {
     let answer = "liqo-auth generate resourceslice pool --home cl-provider --remote-cluster-id cl-consumer | kubectl -n liqo-tenant-cl-consumer replace --subresource status -f -";
     assert!(run.err.contains(answer), "{run:?}");
     folder.ok("delete rs pool --home cl-consumer --remote-home cl-provider");
-    let run = folder.run("unauthenticate --home cl-provider --remote-cluster-id cl-consumer");
+    let run = folder.run("unauthenticate --yes --home cl-provider --remote-cluster-id cl-consumer");
     assert!(
         run.err
             .contains("delete --ignore-not-found tenants.authentication.liqo.io cl-consumer"),

@@ -395,7 +395,7 @@ fn with_work() -> Folder {
         "set aws-user --home cl-aws --remote-cluster-id cl-second --user-arn arn:aws:iam::123456789012:user/y --access-key-id AKIAIOSFODNN7EXAMPLE --region eu-west-1 --eks-cluster x",
         SECRET,
     );
-    folder.ok("unauthenticate --home cl-second --remote-home cl-aws");
+    folder.ok("unauthenticate --yes --home cl-second --remote-home cl-aws");
     folder.ok("legacy authenticate --init --home cl-home --remote-home cl-foreign --trust-whoever-holds-the-token");
     let token = folder.ok("legacy get token --home cl-foreign");
     folder.write("token", &token);

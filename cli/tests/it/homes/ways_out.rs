@@ -64,7 +64,7 @@ fn a_lost_consumer_comes_back() {
         run.err.contains("release the pinned key only if"),
         "{run:?}"
     );
-    let released = folder.ok(&format!("release {OF_CONSUMER}"));
+    let released = folder.ok(&format!("release --yes {OF_CONSUMER}"));
     let create = command_in(&released);
     assert_eq!(create, format!("create nonce {OF_CONSUMER}"));
     let run = folder.run(&create);
@@ -90,7 +90,8 @@ fn taken_again(folder: &Folder) {
     let run = folder.run(AUTHENTICATE);
     assert_eq!(run.code, 3, "{run:?}");
     let (_, command) = run.err.split_once("The command is ").unwrap();
-    folder.ok(&command_in(command));
+    // Nobody can be asked here.
+    folder.ok(&format!("{} --yes", command_in(command)));
     folder.ok(AUTHENTICATE);
     is_well(folder, "cl-consumer");
     is_well(folder, "cl-provider");
@@ -172,7 +173,7 @@ fn an_invitation_is_taken_back() {
         err.contains("has answered its invitation by a Tenant"),
         "{err}"
     );
-    folder.ok(&command_in(&err));
+    folder.ok(&format!("{} --yes", command_in(&err)));
     let err = folder.refused(&delete, "", 4);
     assert!(err.contains("has no invitation for cl-consumer"), "{err}");
 }

@@ -135,7 +135,7 @@ fn quantities_are_checked_before_anything_is_made() {
 #[test]
 fn swapped_homes_end_nothing() {
     let folder = Folder::with_homes();
-    let swapped = "unauthenticate --home cl-provider --remote-home cl-consumer";
+    let swapped = "unauthenticate --yes --home cl-provider --remote-home cl-consumer";
     let error = folder.refused(swapped, "", 4);
     assert!(error.contains("have no peering"), "{error}");
     folder.ok(AUTHENTICATE);
@@ -144,9 +144,9 @@ fn swapped_homes_end_nothing() {
         error.contains("unauthenticate --home cl-consumer --remote-home cl-provider"),
         "{error}"
     );
-    folder.ok("unauthenticate --home cl-consumer --remote-home cl-provider");
+    folder.ok("unauthenticate --yes --home cl-consumer --remote-home cl-provider");
     // Once more, it is said to be ended already.
-    let out = folder.ok("unauthenticate --home cl-consumer --remote-home cl-provider");
+    let out = folder.ok("unauthenticate --yes --home cl-consumer --remote-home cl-provider");
     assert!(out.contains("Tenant already deleted"), "{out}");
 }
 

@@ -157,11 +157,11 @@ fn what_a_life_of_a_peering_prints_fits() {
             0,
         ),
         (
-            "release --home cl-provider --remote-cluster-id cl-consumer",
+            "release --yes --home cl-provider --remote-cluster-id cl-consumer",
             0,
         ),
         (
-            "release --home cl-consumer --remote-cluster-id cl-provider",
+            "release --yes --home cl-consumer --remote-cluster-id cl-provider",
             0,
         ),
         ("legacy status --home cl-provider", 0),
@@ -169,11 +169,11 @@ fn what_a_life_of_a_peering_prints_fits() {
         ("rbac", 0),
         ("version", 0),
         (
-            "unauthenticate --home cl-provider --remote-home cl-consumer",
+            "unauthenticate --yes --home cl-provider --remote-home cl-consumer",
             2,
         ),
         (
-            "unauthenticate --home cl-consumer --remote-home cl-provider",
+            "unauthenticate --yes --home cl-consumer --remote-home cl-provider",
             0,
         ),
         ("status --home cl-provider", 0),

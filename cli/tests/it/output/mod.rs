@@ -4,6 +4,7 @@ mod answers;
 mod colours;
 mod columns;
 mod completions;
+mod consent;
 mod glance;
 mod habits;
 mod inspections;

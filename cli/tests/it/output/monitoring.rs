@@ -381,7 +381,7 @@ fn doctor_names_the_commands_after_a_change_of_the_providers_api_server() {
     assert_eq!(doctor.code, 4, "{doctor:?}");
     let release = "release --home cl-consumer --remote-cluster-id cl-provider";
     assert!(doctor.out.contains(release), "{doctor:?}");
-    let released = folder.ok(release);
+    let released = folder.ok(&format!("{release} --yes"));
     assert!(
         released.contains("authenticate --home cl-consumer"),
         "{released}"

@@ -160,7 +160,8 @@ fn verbosity_has_levels() {
     folder.ok("-v status --home cl-provider");
 }
 
-const END: &str = "unauthenticate --wait --timeout 1s --home cl-consumer --remote-home cl-provider";
+const END: &str =
+    "unauthenticate --yes --wait --timeout 1s --home cl-consumer --remote-home cl-provider";
 const TENANT: &str = "cl-provider/manifests/liqo-tenant-cl-consumer/tenant.cl-consumer.yaml";
 const IDENTITY: &str =
     "cl-consumer/manifests/liqo-tenant-cl-provider/identity.controlplane-cl-provider.yaml";
@@ -191,7 +192,7 @@ fn with_held(files: &[&str]) -> Folder {
 fn the_end_is_awaited() {
     with_held(&[]).ok(END);
     let folder = with_held(&[TENANT]);
-    let end = "unauthenticate --home cl-provider --remote-cluster-id cl-consumer";
+    let end = "unauthenticate --yes --home cl-provider --remote-cluster-id cl-consumer";
     let run = folder.run(&format!("{end} --wait --timeout 1s"));
     assert_eq!(run.code, 4, "{run:?}");
     assert!(
