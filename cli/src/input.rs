@@ -10,7 +10,10 @@ use anyhow::Context;
 use liqo_auth::policy::Limits;
 use zeroize::Zeroizing;
 
-use crate::failure::{Failure, Result};
+use crate::{
+    failure::{Failure, Result},
+    output,
+};
 
 /// The content of a file, or of standard input for `-`.
 pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>> {
@@ -31,7 +34,7 @@ pub(crate) fn name(path: &Path) -> String {
     if path == Path::new("-") {
         return "standard input".to_owned();
     }
-    path.display().to_string()
+    output::path(path)
 }
 
 /// The text of a token in a file, or in standard input for `-`, without the white

@@ -8,6 +8,7 @@ use clap::{
 };
 
 use super::pages;
+use crate::output::printable;
 
 /// The level of `--verbose`, which liqoctl has as a switch.
 pub(super) fn level(text: &str) -> Result<u8, String> {
@@ -21,7 +22,17 @@ pub(super) fn level(text: &str) -> Result<u8, String> {
 
 /// The error of a command line, with the help page without the values of switches, and with
 /// what to do instead of a habit.
-pub(crate) fn explained(mut error: Error) -> Error {
+pub(crate) fn explained(error: Error) -> Error {
+    let error = with_advice(error);
+    let text = error.render().to_string();
+    let shown = printable(&text);
+    match error.use_stderr() && shown != text {
+        true => Error::raw(error.kind(), shown.trim_start_matches("error: ")),
+        false => error,
+    }
+}
+
+fn with_advice(mut error: Error) -> Error {
     let word = match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let page = pages::screens().try_get_matches().err();

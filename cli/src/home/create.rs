@@ -34,6 +34,7 @@ use crate::{
     environment::entropy,
     failure::{Failure, Result},
     loopback::{LOOPBACK, is_loopback},
+    output,
 };
 
 /// The properties of a new home.
@@ -111,7 +112,7 @@ pub(crate) fn try_to_create(path: &Path, blueprint: &Blueprint, trial: &Trial) -
         let file = place(&file.unwrap_or_default());
         differences.extend(of_object(&file, id, None, store.value(id).as_ref())?);
     }
-    trial.note(trial.begin(path.display().to_string()), differences);
+    trial.note(trial.begin(output::path(path)), differences);
     Ok(true)
 }
 

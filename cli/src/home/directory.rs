@@ -17,6 +17,8 @@ use rustix::{
 };
 use zeroize::Zeroizing;
 
+use crate::output;
+
 /// An open folder.
 pub(crate) struct Directory {
     handle: OwnedFd,
@@ -344,7 +346,7 @@ fn refusal(errno: Errno, path: &Path) -> anyhow::Error {
 }
 
 pub(crate) fn shown(path: &Path) -> String {
-    path.display().to_string()
+    output::path(path)
 }
 
 #[cfg(test)]

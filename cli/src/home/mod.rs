@@ -66,7 +66,10 @@ use self::{
     trial::Rehearsed,
     write::{Change, Target, write},
 };
-use crate::failure::{Failure, Result};
+use crate::{
+    failure::{Failure, Result},
+    output,
+};
 
 /// An open cluster. A folder that was opened with [`Use::Write`] is locked until this
 /// value is dropped, so that no other command changes it. On an API server, each effect
@@ -447,7 +450,7 @@ impl Home {
     fn read(folder: Folder, purpose: Use) -> Result<Self> {
         let (settings, store) = (folder.settings()?, folder.objects(purpose)?);
         let count = store.objects().count();
-        tracing::debug!(home = %folder.root.path().display(), objects = count, "read");
+        tracing::debug!(home = %output::path(folder.root.path()), objects = count, "read");
         let site = Site::Folder(folder.root.path().to_owned());
         Ok(Self::new(site, Ground::Folder(folder), settings, store))
     }

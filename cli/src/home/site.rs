@@ -7,7 +7,10 @@ use std::{
 
 use liqo_auth::model::{ClusterId, NamespaceName, names};
 
-use crate::failure::{Failure, Result};
+use crate::{
+    failure::{Failure, Result},
+    output,
+};
 
 /// Names a cluster on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,16 +116,31 @@ pub(super) fn check_distinct(one: (&Site, &ClusterId), other: (&Site, &ClusterId
 /// An option as a shell reads it.
 fn said(prefix: &str, name: &str, value: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:@=+,%~".contains(&byte);
-    match !value.is_empty() && value.bytes().all(is_plain) {
-        true => format!("{prefix}{name} {value}"),
-        false => format!("{prefix}{name} '{}'", value.replace('\'', "'\\''")),
+    if !value.is_empty() && value.bytes().all(is_plain) {
+        return format!("{prefix}{name} {value}");
+    }
+    let quoted = output::path(Path::new(value));
+    if quoted == value {
+        return format!("{prefix}{name} '{}'", value.replace('\'', "'\\''"));
+    }
+    // What a person cannot see is written in ASCII, as bash, zsh and POSIX read it.
+    let quoted: String = value.bytes().map(quoted_byte).collect();
+    format!("{prefix}{name} $'{quoted}'")
+}
+
+/// A byte between `$'` and `'`.
+fn quoted_byte(byte: u8) -> String {
+    match byte {
+        b'\'' | b'\\' => format!("\\{}", char::from(byte)),
+        b' '..=b'~' => char::from(byte).to_string(),
+        _ => format!("\\{byte:03o}"),
     }
 }
 
 impl fmt::Display for Site {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Folder(path) => path.display().fmt(formatter),
+            Self::Folder(path) => formatter.write_str(&output::path(path)),
             Self::Cluster(connection) if connection.is_unnamed() => {
                 formatter.write_str("the cluster of the current context")
             }

@@ -10,7 +10,10 @@ use serde_json::Value;
 use similar::TextDiff;
 
 use super::{Ground, Home, content::SecretValue, layout::SETTINGS_FILE, store::Store};
-use crate::{failure::Result, output::counted};
+use crate::{
+    failure::Result,
+    output::{counted, printable},
+};
 
 /// What the clusters of a command would have written, shared by all of them.
 #[derive(Clone, Default)]
@@ -236,7 +239,7 @@ pub(super) fn difference(
         (Some(_), None) => Change::Deleted,
     };
     let header = |text: Option<&str>| match text {
-        Some(_) => name.to_owned(),
+        Some(_) => printable(name),
         None => "/dev/null".to_owned(),
     };
     let texts = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());

@@ -12,7 +12,10 @@ use std::{
 use anyhow::{Context, Result};
 
 use super::{LOCK_FILE, Use, directory::Directory};
-use crate::{arguments::ColorChoice, output::Printer};
+use crate::{
+    arguments::ColorChoice,
+    output::{self, Printer},
+};
 
 /// Locks the lock file of a home. If another process holds it for longer than a moment, the
 /// person is told which file it is.
@@ -55,7 +58,7 @@ fn locked(file: &File, purpose: Use, say: impl FnOnce() + Send) -> io::Result<()
 fn said(path: &Path) -> String {
     format!(
         "Waiting for another process that has locked {}",
-        path.display()
+        output::path(path)
     )
 }
 

@@ -22,4 +22,4 @@ pub(crate) use program::program;
 pub(crate) use table::{Cell, Table};
 pub(crate) use tone::Tone;
 pub(crate) use tree::Node;
-pub(crate) use written::escaped;
+pub(crate) use written::{escaped, path, printable};

@@ -7,6 +7,7 @@ use super::{
     tone::{Paint, Tone},
     width::width,
     wrapped::wrapped,
+    written::printable,
 };
 use crate::{
     arguments::ColorChoice,
@@ -63,7 +64,7 @@ impl Printer {
         };
         let out = io::stdout();
         let line = wrapped(
-            &format!("{LABEL} {scope}{text}"),
+            &format!("{LABEL} {scope}{}", printable(text)),
             width(&out),
             LABEL.len() + 2,
         );
@@ -83,7 +84,8 @@ impl Printer {
     /// of a line has a line of its own.
     pub(crate) fn lines(self, text: &str) -> Result<()> {
         let width = width(&io::stdout());
-        let lines = text
+        let lines = printable(text);
+        let lines = lines
             .lines()
             .map(|line| format!("{}\n", fitted(line, width)));
         self.result(&lines.collect::<String>())
@@ -116,7 +118,8 @@ impl Printer {
     fn labelled(self, tone: Option<Tone>, label: &str, text: &str) {
         let stream = io::stderr();
         let prefix = if label.is_empty() { "" } else { " " };
-        let text = fitted(&format!("{label}{prefix}{text}"), width(&stream));
+        let text = format!("{label}{prefix}{}", printable(text));
+        let text = fitted(&text, width(&stream));
         let rest = text.strip_prefix(label).unwrap_or(&text);
         let label = match label {
             "" => String::new(),
@@ -128,12 +131,12 @@ impl Printer {
 
     /// A sentence in lines that fit the terminal.
     pub(crate) fn prose(self, text: &str) -> String {
-        format!("{}\n", wrapped(text, width(&io::stdout()), 0))
+        format!("{}\n", wrapped(&printable(text), width(&io::stdout()), 0))
     }
 
     /// A fact with its name, on a line of its own.
     pub(crate) fn field(self, name: &str, value: &str) -> String {
-        let line = format!("  {name:<16}{value}");
+        let line = format!("  {name:<16}{}", printable(value));
         format!("{}\n", wrapped(&line, width(&io::stdout()), INDENT))
     }
 

@@ -7,6 +7,7 @@ use super::{
     tone::{Paint, Tone},
     width::width,
     wrapped::wrapped,
+    written::printable,
 };
 
 /// An entry of a tree: its lines, and the entries below it.
@@ -40,7 +41,7 @@ impl Node {
     /// The same, with what the text tells.
     pub(crate) fn toned(text: &str, tone: Option<Tone>) -> Self {
         let lines = text.lines();
-        let lines = lines.map(|line| Line::Prose(line.to_owned(), tone));
+        let lines = lines.map(|line| Line::Prose(printable(line), tone));
         Self {
             lines: lines.collect(),
             below: Vec::new(),
@@ -50,7 +51,7 @@ impl Node {
     /// The same entry with a line of prose below its text.
     pub(crate) fn with_prose(mut self, text: &str) -> Self {
         let lines = text.lines();
-        let lines = lines.map(|line| Line::Prose(line.to_owned(), None));
+        let lines = lines.map(|line| Line::Prose(printable(line), None));
         self.lines.extend(lines);
         self
     }

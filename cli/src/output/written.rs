@@ -1,4 +1,6 @@
-//! Escapes a peer's text, so that it cannot control a terminal.
+//! Escapes texts of others, so that they cannot control a terminal.
+
+use std::path::Path;
 
 /// At most 120 characters of a text. Control characters are escaped.
 pub(crate) fn escaped(text: &str) -> String {
@@ -18,6 +20,37 @@ pub(crate) fn escaped(text: &str) -> String {
     }
 }
 
+/// A text of any length, in which nothing but the ends of its lines controls a terminal.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars()
+        .map(|character| match character {
+            '\n' => character.to_string(),
+            character if is_unseen(character) => character.escape_unicode().to_string(),
+            character => character.to_string(),
+        })
+        .collect()
+}
+
+/// A path in one line of a message.
+pub(crate) fn path(path: &Path) -> String {
+    printable(&path.display().to_string()).replace('\n', "\\n")
+}
+
+/// Whether a character controls a terminal, is invisible, or reverses the direction of the line.
+fn is_unseen(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+        )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,6 +61,15 @@ mod tests {
             escaped("cl-a\u{1b}[2J\n\u{202e}x"),
             "cl-a\\u{1b}[2J\\u{a}\\u{202e}x"
         );
+        let (shown, escaped_path) = ("a\u{1b}[2J\n\u{202e}x…é", "a\\u{1b}[2J\\n\\u{202e}x…é");
+        assert_eq!(printable(shown), "a\\u{1b}[2J\n\\u{202e}x…é");
+        assert_eq!(path(Path::new(shown)), escaped_path);
+        for unseen in [
+            '\u{7f}', '\u{9b}', '\r', '\t', '\u{200b}', '\u{2066}', '\u{feff}',
+        ] {
+            let shown = printable(&unseen.to_string());
+            assert_eq!(shown, unseen.escape_unicode().to_string());
+        }
         assert_eq!(escaped(&"a".repeat(500)).chars().count(), 121);
     }
 }

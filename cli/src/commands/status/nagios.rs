@@ -5,7 +5,7 @@ use crate::{
     arguments::{FailIf, Status},
     context::Context,
     failure::{Code, Failure, Result, State},
-    output::{Printer, counted},
+    output::{Printer, counted, printable},
 };
 
 /// Tells what is there.
@@ -73,10 +73,8 @@ fn tell(printer: Printer, state: Option<State>, text: &str) -> Result<()> {
         Some(State::Unknown) => "UNKNOWN",
     };
     // Nagios shows one line, and reads numbers after a bar.
-    let text = text.replace('|', " ");
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let shown = words.join(" ").chars().map(shown).collect::<String>();
-    printer.result(&format!("LIQO-AUTH {word} - {shown}\n"))?;
+    failure::{Code, Failure, Result, State},
+    output::{Printer, counted, printable},
     state.map_or(Ok(()), |state| Err(Failure::of_plugin(state)))
 }
 
