@@ -1,6 +1,7 @@
 //! The command line.
 
 mod administration;
+mod answering;
 pub(crate) mod audit;
 mod aws;
 mod continued;
@@ -45,6 +46,7 @@ pub(crate) use administration::{
     Activate, Approve, Cordon, Deny, Doctor, Drain, FailIf, NamedSlice, NamedTenants, Picture,
     Release, Remote, Renew, Replicate, Status, StatusFormat, Unauthenticate, Uncordon,
 };
+pub(crate) use answering::{Answered, Answering};
 pub(crate) use aws::{AwsKeyFormat, DeleteAwsKey, GetAwsKeys, SetAwsUser};
 use examples::*;
 pub(crate) use exporting::{Export, GenerateCarried};
@@ -378,6 +380,8 @@ pub(crate) struct Authenticate {
     pub(crate) in_band: bool,
     #[command(flatten)]
     pub(crate) known: Known,
+    #[command(flatten)]
+    pub(crate) answering: Answering,
 }
 
 #[derive(Debug, Subcommand)]
@@ -481,6 +485,8 @@ pub(crate) struct Apply {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) known: Known,
+    #[command(flatten)]
+    pub(crate) answering: Answering,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

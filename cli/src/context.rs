@@ -4,6 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use liqo_auth::{model::ClusterId, policy::Policy};
 use serde_json::Value;
+use zeroize::Zeroizing;
 
 use crate::{
     arguments::{
@@ -11,6 +12,7 @@ use crate::{
         output_format::{DocumentFormat, Output},
     },
     consumer_side,
+    deeds::Deeds,
     environment::Clock,
     failure::{Failure, Result},
     home::{Connection, Home, ProviderAccess, Report, SecretValue, Site, Trial, Use},
@@ -28,6 +30,8 @@ pub(crate) struct Context {
     pub(crate) printer: Printer,
     /// What the clusters of changed homes have to be told.
     pub(crate) report: Report,
+    /// What the command has done, if a program asks.
+    pub(crate) deeds: Deeds,
     trial: Option<Trial>,
 }
 
@@ -39,12 +43,23 @@ impl Context {
             policy: global.policy.policy(),
             clock: Clock::new(global.now),
             report: Report::default(),
+            deeds: Deeds::default(),
             printer: match trial {
                 Some(_) => printer.without_results(),
                 None => printer,
             },
             trial,
             global,
+        }
+    }
+
+    /// The same context for a command whose answer is a document: it prints no text, and keeps
+    /// what it does.
+    pub(crate) fn answering(self) -> Self {
+        Self {
+            printer: self.printer.without_results(),
+            deeds: Deeds::asked(),
+            ..self
         }
     }
 
@@ -111,6 +126,7 @@ impl Context {
         load(&mut home)?;
         self.try_out(&mut home)?;
         home.report_to(&self.report);
+        home.tell_deeds(&self.deeds);
         Ok(home)
     }
 
@@ -147,6 +163,7 @@ impl Context {
         home.wait_at_most(self.timeout());
         self.try_out(home)?;
         home.report_to(&self.report);
+        home.tell_deeds(&self.deeds);
         Ok(())
     }
 
@@ -186,20 +203,26 @@ impl Context {
 
     /// Prints the output for programs of a command that has no manifest.
     pub(crate) fn document(&self, value: &Value, output: &Output<DocumentFormat>) -> Result<()> {
+        self.printer.result(&self.rendered(value, output)?)
+    }
+
+    /// The text of a document.
+    pub(crate) fn rendered(
+        &self,
+        value: &Value,
+        output: &Output<DocumentFormat>,
+    ) -> Result<Zeroizing<String>> {
         let value = SecretValue::new(value.clone());
-        match output {
-            Output::Format(DocumentFormat::Json) => self.manifest(&value, Format::Json),
-            Output::Format(DocumentFormat::Yaml) => self.manifest(&value, Format::Yaml),
-            Output::JsonPath(template) => self.picked(&value, template),
-        }
+        Ok(match output {
+            Output::Format(DocumentFormat::Json) => value.to_json(),
+            Output::Format(DocumentFormat::Yaml) => value.to_yaml()?,
+            Output::JsonPath(template) => Zeroizing::new(picked(&value, template)?),
+        })
     }
 
     /// Prints what a template picks.
     pub(crate) fn picked(&self, value: &SecretValue, template: &Template) -> Result<()> {
-        let text = template.evaluate(value);
-        let text =
-            text.map_err(|error| Failure::usage(format!("the template of --output: {error}")))?;
-        self.printer.result(&text)
+        self.printer.result(&picked(value, template)?)
     }
 
     /// Prints a manifest.
@@ -209,6 +232,11 @@ impl Context {
             Format::Json => self.printer.result(&value.to_json()),
         }
     }
+}
+
+fn picked(value: &SecretValue, template: &Template) -> Result<String> {
+    let text = template.evaluate(value);
+    text.map_err(|error| Failure::usage(format!("the template of --output: {error}")))
 }
 
 /// Reads what either side of a cluster watches.

@@ -17,6 +17,7 @@ mod confirmation;
 mod consumer_name;
 mod consumer_side;
 mod context;
+mod deeds;
 mod driver;
 mod durations;
 mod environment;

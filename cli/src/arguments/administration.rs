@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use liqo_auth::model::ClusterId;
 
 use super::{
-    kinds,
+    Answering, kinds,
     output_format::{DocumentFormat, Output},
     sites::{LiqoNamespace, RemoteSite},
     switches::truth,
@@ -26,6 +26,8 @@ pub(crate) struct Remote {
 pub(crate) struct Replicate {
     #[command(flatten)]
     pub(crate) site: RemoteSite,
+    #[command(flatten)]
+    pub(crate) answering: Answering,
 }
 
 #[derive(Debug, Args)]
@@ -99,6 +101,8 @@ pub(crate) struct Renew {
     pub(crate) remote_cluster_id: Option<ClusterId>,
     #[command(flatten)]
     pub(crate) site: RemoteSite,
+    #[command(flatten)]
+    pub(crate) answering: Answering,
 }
 
 #[derive(Debug, Subcommand)]

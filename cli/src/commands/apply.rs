@@ -14,8 +14,10 @@ use liqo_auth::{
     policy::{Limits, Policy},
 };
 
+use serde_json::json;
+
 use self::received::Received;
-use super::{get, known::keep};
+use super::{answer::APPLIED, get, known::keep};
 use crate::{
     arguments::Apply,
     consumer_side::{ConsumerSide, ConsumerStand, sentence},
@@ -103,6 +105,10 @@ pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
     }
     home.save()?;
     for (peer, carried, (kind, name), verb) in results {
+        context.deeds.tell(
+            APPLIED,
+            json!({ "kind": kind, "name": name, "peer": peer.as_str(), "action": verb }),
+        );
         let name = escaped(&name);
         if let Some(way) = &carried {
             carried::settle(context, &mut home, way, (kind, &name), verb)?;

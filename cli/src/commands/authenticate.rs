@@ -12,6 +12,8 @@ use liqo_auth::{
     model::{ClusterId, Identity, ObjectRef, Timestamp},
 };
 
+use serde_json::json;
+
 use self::steps::Steps;
 use super::{
     endpoint,
@@ -85,6 +87,7 @@ pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
     let Some(secret) = secret else {
         return Ok(());
     };
+    context.deeds.tell("kubeconfigs", json!(secret));
     if let ProviderAccess::Administrator(remote) = &remote
         && let Some(warning) = endpoint::loopback(remote)
     {
@@ -110,7 +113,7 @@ fn exchange(
     let (consumer_id, provider_id) = (local.cluster_id().clone(), remote.cluster_id().clone());
     know_provider(known, local, remote)?;
     let printer = context.printer;
-    let mut steps = Steps::begin(printer);
+    let mut steps = Steps::begin(context);
     consumer_side::ensure_key(local, &provider_id, &context.policy, context.clock)?;
     let mut consumer = ConsumerSide::new(local, &provider_id, &context.policy, context.clock)?;
     let mut provider = ProviderSide::new(remote, &consumer_id, &context.policy, context.clock)?;

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod answer;
 mod apply;
 mod approve;
 mod audit;
@@ -86,11 +87,19 @@ fn done(arguments: Arguments) -> Result<()> {
     // What is written at another time stays, and the present time is before or after it.
     let is_preview = global.now.is_some() && !global.write_at_this_time && command.can_be_tried();
     if !global.dry_run && !is_preview {
+        let answered = command.answered();
         let context = Context::new(global, None);
+        let context = match &answered {
+            None => context,
+            Some(_) => context.answering(),
+        };
         let done = carry_out(&context, command);
         // Changes that are saved count, also if the command fails later.
         context.tell_clusters();
-        return done;
+        return match answered {
+            None => done,
+            Some(answered) => answer::tell(&context, &answered, done),
+        };
     }
     if !command.can_be_tried() {
         return Err(Failure::usage(

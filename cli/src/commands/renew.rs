@@ -1,6 +1,8 @@
 //! `renew`: renews the certificates that are due.
 
 use liqo_auth::model::ClusterId;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{replicate, status};
 use crate::{
@@ -184,6 +186,8 @@ fn tell(
             Renewal::None => format!("{name}: until {until}"),
         };
         context.printer.info(side, &line)?;
+        let told = answer(home, peering, certificate, is_new);
+        context.deeds.tell("certificates", told);
         let is_open = match &certificate.renewal {
             _ if is_new => false,
             Renewal::Cannot(why) => {
@@ -223,6 +227,48 @@ fn tell(
         }
     }
     Ok(open)
+}
+
+/// The same for programs.
+fn answer(home: &Home, peering: &Peering, certificate: &Certificate, is_new: bool) -> Value {
+    let is_its = |held: &Option<Certificate>| held.as_ref() == Some(certificate);
+    let mut slices = peering.slices.iter();
+    let slice = match is_its(&peering.certificate) {
+        true => None,
+        false => slices.find(|slice| is_its(&slice.certificate)),
+    };
+    let renewal = match &certificate.renewal {
+        _ if is_new => "renewed",
+        Renewal::NotBefore(_) => "notDue",
+        Renewal::Due => "due",
+        Renewal::Awaited => "awaited",
+        Renewal::ByHand => "byHand",
+        Renewal::Cannot(_) => "refused",
+        Renewal::None => "none",
+    };
+    json!(Told {
+        cluster_id: home.cluster_id().as_str(),
+        peer: &peering.peer,
+        role: peering.role,
+        slice: slice.map(|slice| slice.name.as_str()),
+        renewal,
+        certificate,
+    })
+}
+
+/// A certificate for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Told<'p> {
+    #[serde(rename = "clusterID")]
+    cluster_id: &'p str,
+    peer: &'p str,
+    /// The role of the peer.
+    role: Role,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slice: Option<&'p str>,
+    renewal: &'static str,
+    certificate: &'p Certificate,
 }
 
 /// The certificates of peerings, each with its peering, and its name for messages.

@@ -1,6 +1,8 @@
 //! `replicate`: carries the shared objects of two clusters in both directions.
 
 use liqo_auth::model::{ClusterId, Identity, Tenant, names};
+use serde::Serialize;
+use serde_json::json;
 
 use crate::{
     arguments::{Remote, Replicate},
@@ -25,11 +27,11 @@ pub(super) fn run(context: &Context, arguments: &Replicate) -> Result<()> {
     let (forth, back) = directions(&local, &remote)?;
     // One direction that is closed does not stop the other.
     let forth = match forth {
-        true => settle(context, &mut local, &mut remote, Side::Local),
+        true => told(context, &mut local, &mut remote, Side::Local),
         false => Ok(()),
     };
     let back = match back {
-        true => settle(context, &mut remote, &mut local, Side::Remote),
+        true => told(context, &mut remote, &mut local, Side::Remote),
         false => Ok(()),
     };
     match (forth, back) {
@@ -39,6 +41,31 @@ pub(super) fn run(context: &Context, arguments: &Replicate) -> Result<()> {
         }
         (forth, back) => forth.and(back),
     }
+}
+
+/// A direction for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Direction<'c> {
+    consumer: &'c str,
+    provider: &'c str,
+    in_sync: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// Replicates between a consumer and its provider, and tells programs whether that is done.
+fn told(context: &Context, consumer: &mut Home, provider: &mut Home, side: Side) -> Result<()> {
+    let (consumer_id, provider_id) = (consumer.cluster_id().clone(), provider.cluster_id().clone());
+    let settled = settle(context, consumer, provider, side);
+    let direction = Direction {
+        consumer: consumer_id.as_str(),
+        provider: provider_id.as_str(),
+        in_sync: settled.is_ok(),
+        error: settled.as_ref().err().map(ToString::to_string),
+    };
+    context.deeds.tell("directions", json!(direction));
+    settled
 }
 
 /// Replicates between a consumer and its provider, and prints the result.

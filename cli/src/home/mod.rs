@@ -5,6 +5,7 @@ mod audit_head;
 mod audit_log;
 mod content;
 mod create;
+mod deeds;
 mod directory;
 mod disk;
 mod folder;
@@ -57,6 +58,7 @@ pub(crate) use self::{
     trial::Trial,
 };
 use self::{
+    deeds::Told,
     folder::Folder,
     layout::{LOCK_FILE, ManifestFile, SETTINGS_FILE},
     live::{Live, Outcome},
@@ -90,6 +92,7 @@ pub(crate) struct Home {
     represented: Option<Represented>,
     /// The trial, if all changes stay in memory until the end.
     rehearsed: Option<Rehearsed>,
+    told: Told,
 }
 
 /// What holds the objects.
@@ -234,6 +237,7 @@ impl Home {
             let id = effect.id();
             return Ok(match live.apply(effect)? {
                 Outcome::Done(object) => {
+                    self.tell_effect(effect, self.store.contains(&id));
                     self.store.replace(&id, object.map(|object| *object));
                     true
                 }
@@ -312,6 +316,7 @@ impl Home {
         }
         self.mark_changed()?;
         write(root, &changes)?;
+        self.tell_saved();
         tracing::info!(home = %self.site, files = changes.len(), "saved");
         self.written_settings = self.settings.clone();
         self.store.settle();
@@ -444,6 +449,7 @@ impl Home {
             is_rehearsal: false,
             represented: None,
             rehearsed: None,
+            told: Told::default(),
         }
     }
 

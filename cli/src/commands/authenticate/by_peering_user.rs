@@ -28,7 +28,7 @@ pub(super) fn exchange(
     let provider_id = user.cluster_id();
     // A peering user cannot read the provider's key, so that nothing but the options tells it.
     keep(local, provider_id, known)?;
-    let mut steps = Steps::begin(context.printer);
+    let mut steps = Steps::begin(context);
     let who = format!("By a peering user: the controllers of {provider_id} answer");
     steps.done(Side::Remote, &who)?;
     ensure_key(local, provider_id, &context.policy, context.clock)?;

@@ -3,7 +3,11 @@
 
 use std::{io, io::IsTerminal, time::Instant};
 
+use serde_json::json;
+
 use crate::{
+    context::Context,
+    deeds::Deeds,
     failure::Result,
     output::{Printer, Side},
 };
@@ -11,16 +15,18 @@ use crate::{
 /// Prints each step when it is done, at a terminal with the time that it took.
 pub(super) struct Steps {
     printer: Printer,
+    deeds: Deeds,
     is_watched: bool,
     began: Instant,
     last: Instant,
 }
 
 impl Steps {
-    pub(super) fn begin(printer: Printer) -> Self {
+    pub(super) fn begin(context: &Context) -> Self {
         let now = Instant::now();
         Self {
-            printer,
+            printer: context.printer,
+            deeds: context.deeds.clone(),
             is_watched: io::stdout().is_terminal(),
             began: now,
             last: now,
@@ -28,6 +34,13 @@ impl Steps {
     }
 
     pub(super) fn done(&mut self, side: Side, text: &str) -> Result<()> {
+        let cluster = if side == Side::Remote {
+            "remote"
+        } else {
+            "local"
+        };
+        self.deeds
+            .tell("steps", json!({ "cluster": cluster, "done": text }));
         if !self.is_watched {
             return self.printer.info(side, text);
         }

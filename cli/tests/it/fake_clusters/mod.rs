@@ -6,6 +6,7 @@ mod by_peering_user;
 mod client_cas;
 mod decisions;
 mod declared;
+mod deeds;
 mod ending;
 mod in_band;
 mod kubeconfigs;

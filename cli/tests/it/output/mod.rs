@@ -5,6 +5,7 @@ mod colours;
 mod columns;
 mod completions;
 mod consent;
+mod deeds;
 mod file_names;
 mod glance;
 mod habits;
