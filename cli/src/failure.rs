@@ -1,7 +1,10 @@
 //! The failures of a command, and their exit codes.
 
+mod answer;
+
 use std::fmt;
 
+use kube::core::Status;
 use liqo_auth::error::{Error, Fault, LocalFault, Precondition};
 use liqo_auth_kube::Unreachable;
 
@@ -135,12 +138,15 @@ impl fmt::Display for Failure {
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         let is_unreachable = error.chain().any(|cause| cause.is::<Unreachable>());
-        let counts = |cause: &&Cause| !is_unreachable || !is_of_a_request(*cause);
+        let answer = answer_to(&error);
+        let is_told_otherwise = is_unreachable || answer.is_some();
+        let counts = |cause: &&Cause| !is_told_otherwise || !is_of_a_request(*cause);
         // The sentence of `Unreachable` is the whole one: its sources are in it.
         let end = error.chain().position(|cause| cause.is::<Unreachable>());
         let told = error.chain().take(end.map_or(usize::MAX, |end| end + 1));
+        let texts = told.filter(counts).map(ToString::to_string);
         let mut message = String::new();
-        for cause in told.filter(counts).map(ToString::to_string) {
+        for cause in texts.chain(answer) {
             // The text of some errors already contains the text of their cause.
             if message.ends_with(&cause) {
                 continue;
@@ -157,11 +163,33 @@ impl From<anyhow::Error> for Failure {
 type Cause = dyn std::error::Error + 'static;
 
 /// Whether an error only says which request has failed. That does not matter if the API server
-/// cannot be reached.
+/// cannot be reached, or if its answer is told.
 fn is_of_a_request(error: &Cause) -> bool {
     error.is::<kube::Error>()
         || error.is::<Box<kube::Error>>()
+        || error.is::<Status>()
+        || error.is::<Box<Status>>()
         || error.is::<liqo_auth_kube::Error>()
+}
+
+/// The sentence about the answer of an API server, if an error has one.
+fn answer_to(error: &anyhow::Error) -> Option<String> {
+    let mut request = None;
+    for cause in error.chain() {
+        if let Some(liqo_auth_kube::Error::Request { request: asked, .. }) = cause.downcast_ref() {
+            request = Some(asked.as_str());
+        }
+        let of_kube = cause.downcast_ref::<kube::Error>();
+        let boxed = || {
+            cause
+                .downcast_ref::<Box<kube::Error>>()
+                .map(|boxed| &**boxed)
+        };
+        if let Some(kube::Error::Api(status)) = of_kube.or_else(boxed) {
+            return Some(answer::sentence(request, status));
+        }
+    }
+    None
 }
 
 impl From<std::io::Error> for Failure {

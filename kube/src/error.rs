@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use kube::config::KubeconfigError;
+use kube::{config::KubeconfigError, core::Status};
 use liqo_auth::{
     crypto::BoxError,
     error,
@@ -170,11 +170,16 @@ impl Error {
     }
 }
 
-/// An error with all its causes, on one line.
+/// An error with all its causes, on one line. The words of an API server are bounded.
 pub(crate) fn with_sources(error: &dyn core::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(source) = cause {
+        if let Some(status) = answer_in(source) {
+            let words = status.message.chars().take(LONGEST_WORDS);
+            let words: String = words.map(shown).collect();
+            return format!("{text}: the API server answers {}: {words}", status.code);
+        }
         let source_text = source.to_string();
         if !text.contains(&source_text) {
             text.push_str(": ");
@@ -185,6 +190,30 @@ pub(crate) fn with_sources(error: &dyn core::error::Error) -> String {
     text
 }
 
+/// The answer of an API server, if an error is one.
+fn answer_in<'e>(error: &'e (dyn core::error::Error + 'static)) -> Option<&'e Status> {
+    let of_kube = error.downcast_ref::<kube::Error>();
+    let boxed = || {
+        error
+            .downcast_ref::<Box<kube::Error>>()
+            .map(|boxed| &**boxed)
+    };
+    match of_kube.or_else(boxed) {
+        Some(kube::Error::Api(status)) => Some(status),
+        _ => None,
+    }
+}
+
+fn shown(character: char) -> String {
+    match character.is_control() {
+        true => character.escape_unicode().to_string(),
+        false => character.to_string(),
+    }
+}
+
+/// The most characters of an API server's words.
+const LONGEST_WORDS: usize = 300;
+
 #[cfg(test)]
 mod tests {
     use liqo_auth::{
@@ -193,6 +222,22 @@ mod tests {
     };
 
     use super::*;
+
+    #[test]
+    fn the_words_of_an_api_server_are_bounded() {
+        let status = Status {
+            code: 403,
+            message: format!("no\u{1b}[2J{}", "a".repeat(10_000)),
+            reason: "Forbidden".to_owned(),
+            ..Status::default()
+        };
+        let error = Error::request("get Secret liqo/a", kube::Error::Api(Box::new(status)));
+        let text = with_sources(&error);
+        let begin =
+            "the request failed: get Secret liqo/a: the API server answers 403: no\\u{1b}[2Ja";
+        assert!(text.starts_with(begin), "{text}");
+        assert!(text.len() < 400 && !text.contains("Forbidden"), "{text}");
+    }
 
     #[test]
     fn some_errors_name_an_object() {

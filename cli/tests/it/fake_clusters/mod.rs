@@ -1,6 +1,7 @@
 //! The tool on clusters whose API servers are in memory.
 
 mod addresses;
+mod answers;
 mod beside_liqo;
 mod by_peering_user;
 mod client_cas;

@@ -203,7 +203,7 @@ impl FakeApiServer {
             let is_allowed =
                 rights.rules.is_none() || rules.any(|rule| rule.allows(&asked, &bindings));
             if !is_allowed {
-                let message = format!("forbidden: {asked:?}");
+                let message = asked.refused();
                 rights.refused.push(asked);
                 return Some(Refusal {
                     code: 403,

@@ -151,6 +151,28 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// The words of an API server for the want of this right.
+    pub fn refused(&self) -> String {
+        let Self {
+            verb,
+            group,
+            resource,
+            namespace,
+            name,
+        } = self;
+        let object = match name.is_empty() {
+            true => resource.clone(),
+            false => format!("{resource} \"{name}\""),
+        };
+        let place = match namespace.is_empty() {
+            true => "at the cluster scope".to_owned(),
+            false => format!("in the namespace \"{namespace}\""),
+        };
+        format!(
+            "{object} is forbidden: User \"jane\" cannot {verb} resource \"{resource}\" in API group \"{group}\" {place}"
+        )
+    }
+
     /// What a request asks for. To bind a role and to approve for a signer are rights of
     /// their own.
     pub fn by(method: &Method, is_watch: bool, target: &Target, content: &Value) -> Vec<Self> {
