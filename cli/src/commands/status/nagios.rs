@@ -72,16 +72,10 @@ fn tell(printer: Printer, state: Option<State>, text: &str) -> Result<()> {
         Some(State::Critical) => "CRITICAL",
         Some(State::Unknown) => "UNKNOWN",
     };
-    // Nagios shows one line, and reads numbers after a bar.
-    failure::{Code, Failure, Result, State},
-    output::{Printer, counted, printable},
+    // Nagios shows one line, and reads numbers after a bar. The command line may have anything.
+    let text = text.replace('|', " ");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = printable(&words.join(" "));
+    printer.result(&format!("LIQO-AUTH {word} - {line}\n"))?;
     state.map_or(Ok(()), |state| Err(Failure::of_plugin(state)))
-}
-
-/// The command line may have anything.
-fn shown(character: char) -> String {
-    match character.is_control() {
-        true => character.escape_unicode().to_string(),
-        false => character.to_string(),
-    }
 }
