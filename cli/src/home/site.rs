@@ -163,6 +163,9 @@ mod tests {
         assert_eq!(folder.remote_options(), "--remote-home ./rome");
         let spaced = Site::Folder("my rome--1".into());
         assert_eq!(spaced.remote_options(), "--remote-home 'my rome--1'");
+        let unseen = Site::Folder("a'b \\\u{1b}é".into());
+        assert_eq!(unseen.options(), "--home $'a\\'b \\\\\\033\\303\\251'");
+        assert_eq!(unseen.to_string(), "a'b \\\\u{1b}é");
         let cluster = Site::Cluster(Connection {
             kubeconfig: Some("rome.yaml".into()),
             context: Some("admin".to_owned()),

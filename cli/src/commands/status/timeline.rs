@@ -71,6 +71,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::{commands::status::tone_of_renewal, output::Tone};
 
     fn at(days: u64) -> Timestamp {
         "2026-01-01T00:00:00Z".parse::<Timestamp>().unwrap() + Duration::from_secs(86_400 * days)
@@ -135,6 +136,9 @@ mod tests {
         ] {
             assert_eq!(said(&certificate(renewal), at(now)), words);
         }
+        let tone = |renewal: Renewal| tone_of_renewal(&certificate(renewal));
+        assert_eq!(tone(Renewal::Cannot(String::new())), Some(Tone::Bad));
+        assert_eq!(tone(Renewal::ByHand), None);
         assert_eq!(
             legend(Drawing::Ascii, at(0)),
             "* now, 2026-01-01T00:00:00Z   + renewal"

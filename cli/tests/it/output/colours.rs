@@ -67,6 +67,9 @@ fn what_is_expired_or_refused_is_red() {
         &format!("doctor --home cl-consumer {LATER}"),
         &[red("Wrong")],
     );
+    // The last second is no end.
+    let last = "status --home cl-consumer --color always --now 2027-11-20T13:00:00Z";
+    assert!(!folder.ok(last).contains(&red("0s")));
     // What is as it should be has no colour.
     for tree in ["", "--tree"] {
         let good = format!("status --home cl-consumer {tree} --color always {THEN}");
@@ -76,6 +79,8 @@ fn what_is_expired_or_refused_is_red() {
     folder.ok("create rs denied --home cl-consumer --remote-home cl-provider --wait=false");
     let status = "status --home cl-provider --now 2027-01-01T00:00:00Z";
     painted(&folder, status, &[red("Denied")]);
+    let slice = "slice denied: Denied, authentication Accepted, resources Denied,";
+    painted(&folder, &format!("{status} --tree"), &[red(slice)]);
     let record = "cl-provider/records/secret.liqo-auth-provider-cl-consumer.yaml";
     let text = folder.read(record);
     folder.write(record, &text.replace("seal: ", "seal: AAAA"));

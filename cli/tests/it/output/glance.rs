@@ -25,6 +25,9 @@ fn a_home_at_a_glance() {
         status.contains("cl-consumer   consumer   AwaitsTenant   -           -             -         cl-consumer: its Tenant\n"),
         "{status}"
     );
+    // A peer that has said nothing has no line among the versions.
+    let wide = folder.ok(&format!("status --home cl-provider -o wide {NOW}"));
+    assert!(!wide.contains("MAY RUN"), "{wide}");
     let json = folder.ok(&format!("status --home cl-provider -o json {NOW}"));
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     let peering = &value["peerings"][0];

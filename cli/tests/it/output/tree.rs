@@ -139,6 +139,36 @@ fn both_sides_of_one_peer_are_apart() {
 }
 
 #[test]
+fn what_begins_and_what_is_old_is_there() {
+    let folder = with_peerings();
+    let begins = tree(&folder, "cl-provider", THEN);
+    let nonce = "cl-other: AwaitsTenant\n      ├─ nonce, valid until 2026-11-21T13:00:00Z\n";
+    assert!(begins.contains(nonce), "{begins}");
+    // The consumer refuses the address of this machine, and is a peer by then.
+    let token = "--init --home cl-consumer --remote-home cl-old --trust-whoever-holds-the-token";
+    folder.run(&format!("legacy authenticate {token}"));
+    let old = tree(&folder, "cl-old", NOW);
+    let peer = "Cluster cl-old\n└─ peers by the token protocol\n   └─ home cluster cl-consumer: ";
+    assert!(old.starts_with(peer), "{old}");
+}
+
+/// A narrower terminal is respected, and a wider one is not used.
+#[test]
+fn the_width_is_at_most_80() {
+    let folder = with_peerings();
+    let lengths = |columns: &str| {
+        let arguments = "status --tree --home cl-consumer --now 2028-01-01T00:00:00Z";
+        let mut command = folder.command(arguments);
+        let run = Run::of(command.env("COLUMNS", columns).output().unwrap());
+        let prose = run.out.lines().filter(|line| !line.contains("2026-11-20T"));
+        let lengths = prose.map(|line| line.chars().count());
+        lengths.max().unwrap()
+    };
+    let (narrow, wide) = (lengths("60"), lengths("200"));
+    assert!(narrow <= 60 && (61..=80).contains(&wide), "{narrow} {wide}");
+}
+
+#[test]
 fn peers_do_not_steer_the_terminal() {
     let folder = with_peerings();
     let file = |name: &str| format!("cl-provider/manifests/liqo-tenant-cl-consumer/{name}.yaml");
