@@ -7,7 +7,7 @@ use liqo_auth::model::ObjectRef;
 use zeroize::Zeroizing;
 
 use super::{
-    Use,
+    Site, Use,
     audit_log::AUDIT_LOG_FILE,
     directory::{Directory, is_temporary},
     layout::{Area, LOCK_FILE, ManifestFile, SETTINGS_FILE},
@@ -189,10 +189,11 @@ fn existing(path: &Path) -> Result<Directory> {
 }
 
 fn absent(path: &Path) -> Failure {
-    let path = path.display();
+    let site = Site::Folder(path.to_owned());
     Failure::usage(format!(
-        "{path} is not a home. Make one with: {} init --home {path} --cluster-id ID",
-        program()
+        "{site} is not a home. Make one with: {} init {} --cluster-id ID",
+        program(),
+        site.options()
     ))
 }
 

@@ -57,6 +57,20 @@ fn names_of_files_do_not_steer_the_terminal() {
 
 /// A command that is printed can be copied.
 #[test]
+fn a_home_that_is_missing_is_made_as_printed() {
+    let folder = Folder::new();
+    let run = folder.run(&format!("status --home {HOME}"));
+    let (_, command) = run.err.split_once("Make one with: liqo-auth ").unwrap();
+    let line = command.trim().replace(" ID", " cl-a");
+    let tool = env!("CARGO_BIN_EXE_liqo-auth");
+    let mut bash = std::process::Command::new("bash");
+    let bash = bash.args(["-c", &format!("{tool} {line}")]);
+    let made = bash.current_dir(folder.path("")).output().unwrap();
+    assert!(made.status.success(), "{line}: {made:?}");
+    assert_eq!(folder.run(&format!("status --home {HOME}")).code, 0);
+}
+
+#[test]
 fn a_printed_command_names_the_file() {
     let folder = Folder::new();
     let url = "--api-server https://172.19.0.3:6443";
