@@ -182,7 +182,7 @@ fn existing(path: &Path) -> Result<Directory> {
     match root.names()?.iter().any(|name| name == AUDIT_LOG_FILE) {
         true => Err(Failure::at_odds(format!(
             "{}: {SETTINGS_FILE} is missing, and this is a home, since it has {AUDIT_LOG_FILE}",
-            path.display()
+            Site::Folder(path.to_owned())
         ))),
         false => Err(absent(path)),
     }

@@ -28,8 +28,13 @@ fn commands_in(text: &str) -> Vec<String> {
         let sentence = arguments[..end].split(". ").next()?;
         Some(sentence.trim_end_matches('.').to_owned())
     });
-    // Help is for a person; the script knows where both homes are.
-    arguments.filter(|it| !it.contains("--help")).collect()
+    // Help is for a person; the script knows where both homes are. A person at a terminal is asked.
+    let arguments = arguments.filter(|it| !it.contains("--help"));
+    let consented = |it: String| match it.starts_with("release") {
+        true => format!("{it} --yes"),
+        false => it,
+    };
+    arguments.map(consented).collect()
 }
 
 fn json(run: &Run) -> Value {
