@@ -8,7 +8,7 @@ use liqo_auth::{
     Machine,
     consumer::{Consumer, ConsumerConfig, Phase, Status},
     crypto::{Answer, BoxError, KeyStore, Nonce, SigningKey},
-    error::Error,
+    error::{Error, Fault, PeerMisbehaved},
     machine::{Effect, Message, MessageBody, Notice, Watch},
     model::{ClusterId, Identity, Kind, Namespace, ObjectRef, Secret, Tenant, names},
     policy::Policy,
@@ -168,7 +168,30 @@ impl<'h> ConsumerSide<'h> {
         identity: &Identity,
         subject: &str,
     ) -> Result<Vec<Notice>> {
+        if let Some(why) = self.unsigned(identity)? {
+            return Err(Failure::waiting(format!("{subject}: {why}")));
+        }
         Ok(self.receive(identity.clone(), subject)?.notices)
+    }
+
+    /// Why an Identity proves nothing to this side: the Secret with the nonce that it answers is
+    /// not there. That is no fault of the peer.
+    fn unsigned(&self, identity: &Identity) -> Result<Option<String>> {
+        let refusal = self.would_accept(identity.clone())?.err();
+        let is_proof = refusal.is_some_and(|error| {
+            let fault = error.fault();
+            matches!(fault, Fault::PeerMisbehaved(PeerMisbehaved::Commitment(_)))
+        });
+        if !is_proof || self.signed_nonce().is_some() {
+            return Ok(None);
+        }
+        let (peer, site) = (&self.peer, self.home.site());
+        Ok(Some(format!(
+            "{site} has no signed nonce of {peer}, and the Identity answers one: the Secret {} may have been deleted. Sign the nonce again that {peer} still has, and then apply the Identity: {} generate tenant {} --remote-cluster-id {peer} --nonce NONCE",
+            names::SIGNED_NONCE_SECRET,
+            program(),
+            site.options()
+        )))
     }
 
     /// The nonce that was signed last.

@@ -3,12 +3,13 @@
 use std::{fmt, thread};
 
 use liqo_auth::{
+    crypto::SignatureError,
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
     machine::{
         Env, Machine, Message, MessageBody, Notice, Step, View,
         drive::{Applied, Next, Run, Stopped},
     },
-    model::ClusterId,
+    model::{ClusterId, names},
 };
 
 use crate::{
@@ -142,7 +143,30 @@ impl<M: Machine> Driver<'_, M> {
     /// The failure, with the command that its advice speaks of.
     fn refusal(&self, subject: &str, error: &Error) -> Failure {
         let failure = Failure::of(subject, error);
+        let command = |command: &str| {
+            let (program, options) = (program(), self.home.site().options());
+            format!(
+                "{program} {command} {options} --remote-cluster-id {}",
+                self.peer
+            )
+        };
+        let is_own_nonce = || {
+            let object = error.at().object.as_ref();
+            object.is_some_and(|object| object.name == names::NONCE_SECRET)
+        };
         match error.fault() {
+            Fault::PeerMisbehaved(PeerMisbehaved::NonceSignature(SignatureError::Mismatch)) => {
+                let get = command("get nonce");
+                failure.and(&format!("The nonce to sign is printed by: {get}"))
+            }
+            Fault::PeerIncompatible(PeerIncompatible::NonceMissing) if is_own_nonce() => {
+                let create = command("create nonce");
+                failure.and(&format!("The command is: {create}"))
+            }
+            Fault::PeerIncompatible(PeerIncompatible::NonceExpired { .. }) if is_own_nonce() => {
+                let create = command("create nonce");
+                failure.and(&format!("The command is: {create} --replace"))
+            }
             Fault::PeerIncompatible(PeerIncompatible::EndpointChanged) => {
                 let release = release_command(&self.home.site().options(), &self.peer);
                 match pinned(self.home, &self.peer, error) {

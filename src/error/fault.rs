@@ -4,13 +4,14 @@ use super::{
     ApiMisuse, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, Precondition,
     family::Facts,
 };
+use crate::crypto::SignatureError;
 
 /// Whose fault an error is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
     /// The peer sent something that no honest peer sends.
-    #[error("the peer misbehaved: {0}")]
+    #[error("{}", of_misbehaved(.0))]
     PeerMisbehaved(#[from] PeerMisbehaved),
     /// The peer may be honest, but this side cannot use its message or object.
     #[error("{}", text(.0))]
@@ -29,11 +30,26 @@ pub enum Fault {
     ApiMisuse(#[from] ApiMisuse),
 }
 
-/// A certificate ends by itself, a clock may be wrong, and an API server may move or get another
-/// CA. None of this makes a peer incompatible.
+/// A person may carry a message to another cluster, or an earlier one once more: what it shows is
+/// no misbehaviour of the peer. It is refused in the same way, since it may be a forgery.
+fn of_misbehaved(peer: &PeerMisbehaved) -> String {
+    let what = match peer {
+        PeerMisbehaved::NonceSignature(SignatureError::Mismatch) => "for another nonce",
+        PeerMisbehaved::NonceForOthers => "for another cluster",
+        PeerMisbehaved::NonceUsed => "no longer valid",
+        _ => "the peer misbehaved",
+    };
+    format!("{what}: {peer}")
+}
+
+/// A nonce and a certificate end by themselves, a clock may be wrong, a person may delete a nonce,
+/// and an API server may move or get another CA. None of this makes a peer incompatible.
 fn text(peer: &PeerIncompatible) -> String {
     let what = match peer {
-        PeerIncompatible::CertificateExpired { .. } => "expired",
+        PeerIncompatible::CertificateExpired { .. } | PeerIncompatible::NonceExpired { .. } => {
+            "expired"
+        }
+        PeerIncompatible::NonceMissing => "missing",
         PeerIncompatible::CertificateNotYetValid { .. } => "not yet",
         PeerIncompatible::EndpointChanged => "changed",
         _ => "the peer is incompatible",

@@ -26,8 +26,9 @@ family! {
         } => {
             code: "nonce-expired",
             rule: Broken(Rule::Nonce),
-            advice: "Have the provider make a new nonce and the consumer sign it; an unmodified \
-                     consumer has to delete its Secret liqo-signed-nonce first.",
+            advice: "Check this cluster's clock, have the provider make a new nonce and the \
+                     consumer sign it; an unmodified consumer has to delete its Secret \
+                     liqo-signed-nonce first.",
         },
         /// The provider has no nonce that the consumer could have signed.
         #[error("there is no nonce for this peer")]

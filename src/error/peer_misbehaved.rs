@@ -106,8 +106,8 @@ family! {
         NonceSignature(SignatureError) => {
             code: "nonce-signature-wrong",
             rule: Broken(Rule::Nonce),
-            advice: "Have the consumer sign this provider's present nonce and generate its Tenant \
-                     again.",
+            advice: "Check that the Tenant is for this provider, and have the consumer sign this \
+                     provider's present nonce and generate its Tenant again.",
         },
         /// The nonce does not have the form of a nonce.
         #[error("nonce: {0}")]

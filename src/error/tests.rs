@@ -6,7 +6,7 @@ use super::{
     family::{Basis, Facts},
 };
 use crate::{
-    crypto::{CsrError, KeyError},
+    crypto::{CsrError, KeyError, SignatureError},
     model::Timestamp,
 };
 
@@ -128,14 +128,46 @@ fn what_an_honest_peer_cannot_help_is_told_in_its_own_words() {
             "not yet: ",
         ),
         (PeerIncompatible::EndpointChanged, "changed: "),
-        (PeerIncompatible::NonceMissing, "the peer is incompatible: "),
+        (PeerIncompatible::NonceExpired { at: now }, "expired: "),
+        (PeerIncompatible::NonceMissing, "missing: "),
+        (
+            PeerIncompatible::CommitmentMissing,
+            "the peer is incompatible: ",
+        ),
     ] {
         let error = error(fault);
         assert!(error.to_string().starts_with(beginning), "{error}");
         assert_eq!(error.fault().name(), "PeerIncompatible");
     }
+    let advice = error(PeerIncompatible::NonceExpired { at: now }).advice();
+    assert!(advice.contains("this cluster's clock"), "{advice}");
     let advice = error(PeerIncompatible::EndpointChanged).advice();
     assert!(advice.contains("`liqo-auth release`"), "{advice}");
+}
+
+/// A person may carry a Tenant or a nonce to another cluster, or an earlier one once more.
+#[test]
+fn what_a_person_may_have_carried_is_not_told_as_misbehaviour() {
+    for (fault, beginning) in [
+        (
+            PeerMisbehaved::NonceSignature(SignatureError::Mismatch),
+            "for another nonce: ",
+        ),
+        (PeerMisbehaved::NonceForOthers, "for another cluster: "),
+        (PeerMisbehaved::NonceUsed, "no longer valid: "),
+        (
+            PeerMisbehaved::NonceSignature(SignatureError::Length {
+                found: 0,
+                expected: 64,
+            }),
+            "the peer misbehaved: ",
+        ),
+        (PeerMisbehaved::NonceNotOurs, "the peer misbehaved: "),
+    ] {
+        let error = error(fault);
+        assert!(error.to_string().starts_with(beginning), "{error}");
+        assert_eq!(error.fault().name(), "PeerMisbehaved");
+    }
 }
 
 /// A person may have written the Tenant, as Liqo's page on declared peerings says.

@@ -45,7 +45,8 @@ pub(in crate::commands) fn kubeconfigs(context: &Context, arguments: &GetKubecon
     let found: Vec<Kept<'_>> = kept.flatten().collect();
     if wanted.is_some() {
         let first = found.first();
-        let Kept { secret, text, .. } = first.ok_or_else(|| missing(&home, arguments))?;
+        let Kept { secret, text, .. } =
+            first.ok_or_else(|| missing(&home, &identities, arguments))?;
         if shown.output.is_none() {
             let text = std::str::from_utf8(text)
                 .map_err(|_| Failure::at_odds(format!("{}: it is not text", secret.id())))?;
@@ -142,13 +143,22 @@ fn table(context: &Context, found: &[Kept<'_>], arguments: &GetKubeconfig) -> Re
 }
 
 /// Why there is no such kubeconfig.
-fn missing(home: &Home, arguments: &GetKubeconfig) -> Failure {
+fn missing(home: &Home, identities: &[&Identity], arguments: &GetKubeconfig) -> Failure {
     let GetKubeconfig {
         name,
         remote_cluster_id: peer,
         resourceslice: slice,
         shown,
     } = arguments;
+    if let Some(identity) = identities.first() {
+        return Failure::waiting(format!(
+            "{} has no kubeconfig in {}: its Secret is not there. Make it again: {} renew {}",
+            identity.id(),
+            home.site(),
+            program(),
+            home.site().options()
+        ));
+    }
     if let Some(namespace) = &shown.namespace {
         return Failure::waiting(format!(
             "there is no such kubeconfig in the namespace {namespace}. Leave -n out to look in all"

@@ -3,6 +3,7 @@
 mod bad_inputs;
 mod beside;
 mod beside_liqo;
+mod blame;
 mod by_hand;
 mod files;
 mod followed;

@@ -1,0 +1,146 @@
+//! What a person has mixed up, a clock, or a deleted Secret is no fault of the peer: each has its own
+//! words, and the command to run.
+
+use std::fs;
+
+use crate::tool::Folder;
+
+const GET_NONCE: &str = "get nonce --home cl-provider --remote-cluster-id cl-consumer";
+const CREATE_NONCE: &str = "create nonce --home cl-provider --remote-cluster-id cl-consumer";
+const SIGN: &str = "generate tenant --home cl-consumer --remote-cluster-id cl-provider --nonce -";
+const APPLY: &str = "apply --home cl-provider -f tenant.yaml";
+
+/// With a Tenant for `cl-provider` in `tenant.yaml`.
+fn with_tenant() -> Folder {
+    let folder = Folder::with_homes();
+    folder.write("tenant.yaml", &folder.tenant());
+    folder
+}
+
+/// Asserts that a message blames no peer, and has these parts.
+fn assert_blameless(error: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    for blame in ["misbehaved", "incompatible"] {
+        assert!(!error.contains(blame), "{error}");
+    }
+}
+
+#[test]
+fn a_tenant_for_another_provider_is_told_so() {
+    let folder = with_tenant();
+    folder.ok("init --home cl-other");
+    let apply = "apply --home cl-other -f tenant.yaml";
+    let create = "create nonce --home cl-other --remote-cluster-id cl-consumer";
+    let error = folder.refused(apply, "", 3);
+    assert_blameless(&error, &["missing: there is no nonce", create]);
+    folder.ok(create);
+    let get = "get nonce --home cl-other --remote-cluster-id cl-consumer";
+    for error in [
+        folder.refused(apply, "", 3),
+        folder.refused("inspect tenant.yaml --home cl-other", "", 3),
+    ] {
+        assert!(!error.contains("misbehaved"), "{error}");
+    }
+    let error = folder.refused(apply, "", 3);
+    let parts = [
+        "for another nonce: ",
+        "that the Tenant is for this provider",
+        get,
+    ];
+    assert_blameless(&error, &parts);
+    // What the message says helps.
+    let nonce = folder.ok(get);
+    let sign = SIGN.replace("cl-provider", "cl-other");
+    let tenant = folder.ok_with(&sign, &nonce);
+    folder.ok_with("apply --home cl-other -f -", &tenant);
+}
+
+#[test]
+fn a_tenant_with_a_replaced_nonce_is_told_so() {
+    let folder = with_tenant();
+    folder.ok(&format!("{CREATE_NONCE} --replace"));
+    let error = folder.refused(APPLY, "", 3);
+    assert_blameless(&error, &["for another nonce: ", GET_NONCE]);
+    let tenant = folder.ok_with(SIGN, &folder.ok(GET_NONCE));
+    folder.ok_with("apply --home cl-provider -f -", &tenant);
+}
+
+#[test]
+fn a_nonce_for_another_consumer_is_told_so() {
+    let folder = with_tenant();
+    folder.ok("init --home cl-other");
+    let sign = SIGN.replace("cl-consumer", "cl-other");
+    let error = folder.refused(&sign, &folder.ok(GET_NONCE), 3);
+    assert_blameless(&error, &["for another cluster: ", "meant for this cluster"]);
+}
+
+#[test]
+fn an_expired_nonce_may_be_a_wrong_clock() {
+    let folder = with_tenant();
+    let later = "--now +400d --write-at-this-time";
+    let error = folder.refused(&format!("{APPLY} {later}"), "", 3);
+    let create = format!("{CREATE_NONCE} --replace");
+    assert_blameless(
+        &error,
+        &["expired: the nonce ", "this cluster's clock", &create],
+    );
+    // What is signed stays signed.
+    folder.ok("init --home again --cluster-id cl-consumer");
+    let sign = SIGN.replace("--home cl-consumer", "--home again");
+    let error = folder.refused(&format!("{sign} {later}"), &folder.ok(GET_NONCE), 3);
+    assert_blameless(&error, &["expired: the nonce ", "this cluster's clock"]);
+    // A consumer creates no nonces.
+    assert!(!error.contains("create nonce"), "{error}");
+    // The clock was wrong.
+    folder.ok(APPLY);
+}
+
+#[test]
+fn a_deleted_nonce_is_made_again() {
+    let folder = with_tenant();
+    let secret = "private/liqo-tenant-cl-consumer/secret.liqo-nonce.yaml";
+    fs::remove_file(folder.path(&format!("cl-provider/{secret}"))).unwrap();
+    let error = folder.refused(APPLY, "", 3);
+    assert_blameless(&error, &["missing: there is no nonce", CREATE_NONCE]);
+    assert!(!error.contains("--replace"), "{error}");
+    folder.ok(CREATE_NONCE);
+    let tenant = folder.ok_with(SIGN, &folder.ok(GET_NONCE));
+    folder.ok_with("apply --home cl-provider -f -", &tenant);
+}
+
+#[test]
+fn a_deleted_signed_nonce_is_signed_again() {
+    let folder = with_tenant();
+    folder.ok(APPLY);
+    let identity =
+        folder.ok("generate identity --home cl-provider --remote-cluster-id cl-consumer");
+    let secret = "private/liqo-tenant-cl-provider/secret.liqo-signed-nonce.yaml";
+    fs::remove_file(folder.path(&format!("cl-consumer/{secret}"))).unwrap();
+    let apply = "apply --home cl-consumer -f -";
+    let error = folder.refused(apply, &identity, 4);
+    let sign = SIGN.strip_suffix('-').unwrap();
+    assert_blameless(&error, &["no signed nonce of cl-provider", sign]);
+    folder.ok_with(SIGN, &folder.ok(GET_NONCE));
+    folder.ok_with(apply, &identity);
+}
+
+#[test]
+fn a_deleted_kubeconfig_is_made_again() {
+    let folder = with_tenant();
+    folder.ok(APPLY);
+    let identity =
+        folder.ok("generate identity --home cl-provider --remote-cluster-id cl-consumer");
+    folder.ok_with("apply --home cl-consumer -f -", &identity);
+    let secret = "private/liqo-tenant-cl-provider/secret.kubeconfig-controlplane-cl-provider.yaml";
+    fs::remove_file(folder.path(&format!("cl-consumer/{secret}"))).unwrap();
+    let get = "get kubeconfig --home cl-consumer --remote-cluster-id cl-provider";
+    let error = folder.refused(get, "", 4);
+    assert_blameless(
+        &error,
+        &["its Secret is not there", "renew --home cl-consumer"],
+    );
+    folder.ok("renew --home cl-consumer");
+    assert!(folder.ok(get).contains("client-key-data"));
+}
