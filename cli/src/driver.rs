@@ -3,13 +3,13 @@
 use std::{fmt, thread};
 
 use liqo_auth::{
-    crypto::SignatureError,
-    error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
+    Consumer, Provider,
+    error::Error,
     machine::{
         Env, Machine, Message, MessageBody, Notice, Step, View,
         drive::{Applied, Next, Run, Stopped},
     },
-    model::{ClusterId, names},
+    model::ClusterId,
 };
 
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     failure::{Failure, Result},
     home::{Home, overtaken},
     output::program,
-    overview::pinned,
+    overview::{Role, way_out},
     signer::sign_approved,
 };
 
@@ -29,6 +29,19 @@ pub(crate) struct Driver<'h, M> {
     pub(crate) clock: Clock,
 }
 
+/// What the peer of a machine is.
+pub(crate) trait PeerRole {
+    const PEER_IS: Role;
+}
+
+impl PeerRole for Provider {
+    const PEER_IS: Role = Role::Consumer;
+}
+
+impl PeerRole for Consumer {
+    const PEER_IS: Role = Role::Provider;
+}
+
 /// The result of a run: the machine went on until no step was left.
 pub(crate) struct Rest {
     /// The last step, which has no effects.
@@ -37,7 +50,7 @@ pub(crate) struct Rest {
     pub(crate) notices: Vec<Notice>,
 }
 
-impl<M: Machine> Driver<'_, M> {
+impl<M: Machine + PeerRole> Driver<'_, M> {
     /// Runs the machine as far as possible without the peer, and saves the home.
     pub(crate) fn advance(&mut self) -> Result<Rest> {
         self.advance_by(|machine, view, env| machine.reconcile(view, env))
@@ -140,46 +153,10 @@ impl<M: Machine> Driver<'_, M> {
         failure(self.home, error)
     }
 
-    /// The failure, with the command that its advice speaks of.
+    /// The failure, with the commands that its advice speaks of.
     fn refusal(&self, subject: &str, error: &Error) -> Failure {
-        let failure = Failure::of(subject, error);
-        let command = |command: &str| {
-            let (program, options) = (program(), self.home.site().options());
-            format!(
-                "{program} {command} {options} --remote-cluster-id {}",
-                self.peer
-            )
-        };
-        let is_own_nonce = || {
-            let object = error.at().object.as_ref();
-            object.is_some_and(|object| object.name == names::NONCE_SECRET)
-        };
-        match error.fault() {
-            Fault::PeerMisbehaved(PeerMisbehaved::NonceSignature(SignatureError::Mismatch)) => {
-                let get = command("get nonce");
-                failure.and(&format!("The nonce to sign is printed by: {get}"))
-            }
-            Fault::PeerIncompatible(PeerIncompatible::NonceMissing) if is_own_nonce() => {
-                let create = command("create nonce");
-                failure.and(&format!("The command is: {create}"))
-            }
-            Fault::PeerIncompatible(PeerIncompatible::NonceExpired { .. }) if is_own_nonce() => {
-                let create = command("create nonce");
-                failure.and(&format!("The command is: {create} --replace"))
-            }
-            Fault::PeerIncompatible(PeerIncompatible::EndpointChanged) => {
-                let release = release_command(&self.home.site().options(), &self.peer);
-                match pinned(self.home, &self.peer, error) {
-                    None => failure.and(&release),
-                    Some(pinned) => failure.and(&pinned).and(&release),
-                }
-            }
-            Fault::PeerMisbehaved(PeerMisbehaved::KeyChanged { .. }) => {
-                let release = release_command(&self.home.site().options(), &self.peer);
-                failure.and(&release)
-            }
-            _ => failure,
-        }
+        let way_out = way_out(self.home, &self.peer, M::PEER_IS, error);
+        Failure::with_way_out(subject, error, &way_out)
     }
 
     fn carry_out(&mut self, step: Result<Step, Error>, subject: &str) -> Result<Step> {

@@ -80,6 +80,11 @@ impl Failure {
     /// A refusal by the library: the error, its rule, and the advice. The message
     /// begins with `subject`.
     pub(crate) fn of(subject: &str, error: &Error) -> Self {
+        Self::with_way_out(subject, error, error.advice())
+    }
+
+    /// The same, with this in place of the advice.
+    pub(crate) fn with_way_out(subject: &str, error: &Error, way_out: &str) -> Self {
         let code = match error.fault() {
             Fault::Local(LocalFault::SliceName { .. }) | Fault::ApiMisuse(_) => Code::Usage,
             Fault::Local(_) => Code::AtOdds,
@@ -87,21 +92,13 @@ impl Failure {
             Fault::Precondition(_) => Code::Waiting,
             _ => Code::Refused,
         };
-        Self::new(code, format!("{subject}: {}", paragraph(error)))
+        Self::new(code, format!("{subject}: {}. {way_out}", with_rule(error)))
     }
 
     /// The same failure, with `subject` before its message.
     pub(crate) fn about(self, subject: &str) -> Self {
         Self {
             message: format!("{subject}: {}", self.message),
-            ..self
-        }
-    }
-
-    /// The same failure, with a sentence after its message.
-    pub(crate) fn and(self, sentence: &str) -> Self {
-        Self {
-            message: format!("{} {sentence}", self.message),
             ..self
         }
     }

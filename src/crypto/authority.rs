@@ -73,7 +73,9 @@ pub enum AuthorityError {
     #[error("the authority's certificate is for another key")]
     Key,
     /// The authority's own certificate is not valid at this time.
-    #[error("the authority's certificate is valid from {not_before} to {not_after}, not at {now}")]
+    #[error(
+        "the authority's certificate is valid from {not_before} to {not_after}, not at {now}: check the clock"
+    )]
     NotValid {
         /// The first second in which it is valid.
         not_before: Timestamp,

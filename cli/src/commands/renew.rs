@@ -1,5 +1,7 @@
 //! `renew`: renews the certificates that are due.
 
+use std::collections::BTreeSet;
+
 use liqo_auth::model::ClusterId;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -11,7 +13,7 @@ use crate::{
     context::Context,
     failure::{Code, Failure, Result},
     home::{Home, Use},
-    output::{Side, escaped},
+    output::{Side, escaped, program},
     overview::{self, Certificate, Peering, Renewal, Role},
     pair::{Homes, Pair},
     provider_side::ProviderSide,
@@ -162,6 +164,7 @@ fn tell(
     let after = overview::peerings(context, home)?;
     let now = context.clock.now()?;
     let mut told = false;
+    let mut renewed: BTreeSet<&str> = BTreeSet::new();
     let mut open = Open::default();
     for (peering, name, certificate) in certificates(&after, only) {
         told = true;
@@ -186,6 +189,7 @@ fn tell(
             Renewal::None => format!("{name}: until {until}"),
         };
         context.printer.info(side, &line)?;
+        renewed.extend(is_new.then_some(peering.peer.as_str()));
         let told = answer(home, peering, certificate, is_new);
         context.deeds.tell("certificates", told);
         let is_open = match &certificate.renewal {
@@ -225,8 +229,34 @@ fn tell(
                 .printer
                 .warning(&format!("{}: {}", peering.peer, refused.text));
         }
+        let is_renewed = renewed.contains(peering.peer.as_str());
+        if let Some(step) = next_step(home, peering, is_renewed, side) {
+            context.printer.message(&step);
+        }
     }
     Ok(open)
+}
+
+/// What a person does next, who carries a renewal by hand. On clusters, the controllers do it.
+fn next_step(home: &Home, peering: &Peering, is_renewed: bool, side: Side) -> Option<String> {
+    if side != Side::Only || home.is_live() {
+        return None;
+    }
+    let (program, options, own) = (program(), home.site().options(), home.cluster_id());
+    let peer = &peering.peer;
+    let is_awaited = |it: &Certificate| it.renewal == Renewal::Awaited;
+    match peering.role {
+        Role::Consumer => is_renewed.then(|| {
+            format!(
+                "{peer} has to get what is renewed: by replication, or by its Identity. Here: {program} generate identity {options} --remote-cluster-id {peer}\nThen on {peer}: {program} apply -f FILE"
+            )
+        }),
+        Role::Provider => peering.certificate.as_ref().is_some_and(is_awaited).then(|| {
+            format!(
+                "{peer} has to sign the next certificate. On {peer}: {program} renew, and then {program} generate identity --remote-cluster-id {own}\nThen here: {program} apply -f FILE {options}"
+            )
+        }),
+    }
 }
 
 /// The same for programs.
@@ -272,7 +302,7 @@ struct Told<'p> {
 }
 
 /// The certificates of peerings, each with its peering, and its name for messages.
-fn certificates<'p>(
+pub(super) fn certificates<'p>(
     peerings: &'p [Peering],
     only: Option<&ClusterId>,
 ) -> Vec<(&'p Peering, String, &'p Certificate)> {

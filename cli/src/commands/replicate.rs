@@ -4,13 +4,15 @@ use liqo_auth::model::{ClusterId, Identity, Tenant, names};
 use serde::Serialize;
 use serde_json::json;
 
+use super::renew::certificates;
 use crate::{
     arguments::{Remote, Replicate},
     consumer_side::sentence,
     context::Context,
-    failure::{Failure, Result, paragraph},
+    failure::{Code, Failure, Result, paragraph},
     home::Home,
     output::Side,
+    overview::{self, Renewal},
     pair::{Homes, Pair, binds, has_identity},
     provider_side::{ProviderStand, refused},
 };
@@ -83,6 +85,19 @@ fn settle(context: &Context, consumer: &mut Home, provider: &mut Home, side: Sid
     }
     if let Some(why) = closed(context, consumer, provider)? {
         return Err(Failure::waiting(why));
+    }
+    let peerings = overview::peerings(context, consumer)?;
+    for (peering, name, certificate) in certificates(&peerings, Some(&provider_id)) {
+        let is_due = match &certificate.renewal {
+            Renewal::Cannot(_) | Renewal::Due | Renewal::Awaited => true,
+            Renewal::NotBefore(_) | Renewal::ByHand | Renewal::None => false,
+        };
+        if let Some(refusal) = peering.refused.first().filter(|_| is_due) {
+            return Err(Failure::new(
+                Code::Refused,
+                format!("not renewed: {name}. {provider_id}: {}", refusal.text),
+            ));
+        }
     }
     context.printer.info(
         side,

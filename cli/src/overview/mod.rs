@@ -23,7 +23,7 @@ use crate::{
     failure::{Code, Failure, Result},
     home::Home,
 };
-pub(crate) use pinned::pinned;
+pub(crate) use remedies::way_out;
 pub(crate) use waiting::{Refusal, Waits};
 
 /// One peering, from this home's side.

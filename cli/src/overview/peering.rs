@@ -14,11 +14,11 @@ use liqo_auth::{
     policy::Policy,
 };
 
-use super::{Certificate, Peering, Renewal, Role, Slice, waiting};
+use super::{Certificate, Peering, Renewal, Slice, waiting};
 use crate::{
     consumer_side::ConsumerSide,
     context::Context,
-    driver::Driver,
+    driver::{Driver, PeerRole},
     failure::Result,
     home::Home,
     provider_side::{ProviderSide, tenant_in},
@@ -40,7 +40,7 @@ pub(super) fn with_consumer(
     Ok(Peering {
         reads_only_ed25519: reads_only_ed25519(evidence.as_ref()),
         peer_version: evidence.filter(|evidence| !evidence.observations.is_empty()),
-        ..peering(&side, Role::Consumer, &given)?
+        ..peering(&side, &given)?
     })
 }
 
@@ -63,7 +63,7 @@ pub(super) fn with_provider(
         Some(&identity?.spec.auth_params)
     };
     let evidence = peer_version::of_provider(&side.view()).ok();
-    let shown = peering(&side, Role::Provider, &given)?;
+    let shown = peering(&side, &given)?;
     let certificate = match shown.certificate {
         None => certificate_by_hand(&side)?,
         of_identity => of_identity,
@@ -96,12 +96,11 @@ fn reads_only_ed25519(evidence: Option<&Evidence>) -> bool {
 
 /// The part of a peering that is the same on both sides. `given` finds the
 /// credentials that the provider issued to a holder.
-fn peering<'h, M: Machine>(
+fn peering<'h, M: Machine + PeerRole>(
     side: &'h Driver<'_, M>,
-    role: Role,
     given: &dyn Fn(&Holder) -> Option<&'h AuthParams>,
 ) -> Result<Peering> {
-    let peer = &side.peer;
+    let (peer, role) = (&side.peer, M::PEER_IS);
     let now = side.clock.now()?;
     let status = side.machine.look(&side.view(), now);
     let status = status.map_err(|error| side.failure(&error))?;

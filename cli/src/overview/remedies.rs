@@ -1,12 +1,13 @@
 //! The commands that follow a remedy or the advice of an error, as they are typed on this side.
 
 use liqo_auth::{
-    error::{Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
-    machine::{Refused, Remedy},
-    model::{ClusterId, Kind},
+    crypto::SignatureError,
+    error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
+    machine::Remedy,
+    model::{ClusterId, Kind, names},
 };
 
-use super::{Role, pinned};
+use super::{Role, pinned::pinned};
 use crate::{
     driver::release_command,
     home::{Home, Signer},
@@ -15,13 +16,15 @@ use crate::{
 
 /// What to do about a refusal: the library's advice, what is pinned if that is why, and the
 /// commands that follow.
-pub(super) fn way_out(home: &Home, peer: &ClusterId, role: Role, refused: &Refused) -> String {
-    let error = &refused.error;
+pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) -> String {
+    let object = error.at().object.as_ref();
     let (advice, program, options) = (error.advice(), program(), home.site().options());
     let again = format!(
         "{program} authenticate {options} --help names the ways to get {peer}'s next Identity."
     );
-    let nonce = format!("{program} create nonce {options} --remote-cluster-id {peer}");
+    let of_nonce =
+        |verb: &str| format!("{program} {verb} nonce {options} --remote-cluster-id {peer}");
+    let is_own_nonce = || object.is_some_and(|object| object.name == names::NONCE_SECRET);
     match (role, error.fault()) {
         (Role::Provider, Fault::PeerIncompatible(PeerIncompatible::EndpointChanged)) => {
             let pinned = pinned(home, peer, error).map(|pinned| format!("{pinned} "));
@@ -37,15 +40,14 @@ pub(super) fn way_out(home: &Home, peer: &ClusterId, role: Role, refused: &Refus
             | Fault::PeerIncompatible(PeerIncompatible::CertificateExpired { .. }),
         ) => format!("{advice} Then {again}"),
         (Role::Provider, Fault::Policy(PolicyRefusal::SliceNotRequested)) => {
-            let slice = error.at().object.as_ref();
-            let slice = slice.map_or_else(|| "NAME".into(), |slice| escaped(&slice.name));
+            let slice = object.map_or_else(|| "NAME".into(), |slice| escaped(&slice.name));
             format!(
                 "{advice} The command is {program} create resourceslice {slice} {options} --remote-cluster-id {peer}, with the resources that you want. The setting is signSlicesMadeByAnyone: true under {peer} in peers."
             )
         }
         (Role::Consumer, Fault::Policy(PolicyRefusal::CertificateNotTrusted)) => format!(
             "{advice} The command is {program} sign-again {} --force {options}",
-            match &refused.object {
+            match object {
                 Some(slice) if slice.kind == Kind::ResourceSlice => format!(
                     "resourceslice {} --remote-cluster-id {peer}",
                     escaped(&slice.name)
@@ -58,11 +60,22 @@ pub(super) fn way_out(home: &Home, peer: &ClusterId, role: Role, refused: &Refus
         }
         (
             Role::Consumer,
-            Fault::PeerMisbehaved(PeerMisbehaved::NonceUsed)
+            Fault::PeerMisbehaved(PeerMisbehaved::NonceSignature(SignatureError::Mismatch)),
+        ) => format!(
+            "{advice} The nonce to sign is printed by {}.",
+            of_nonce("get")
+        ),
+        (Role::Consumer, Fault::PeerIncompatible(PeerIncompatible::NonceMissing))
+            if is_own_nonce() =>
+        {
+            format!("{advice} The command is {}.", of_nonce("create"))
+        }
+        (
+            Role::Consumer,
+            Fault::PeerMisbehaved(PeerMisbehaved::NonceUsed | PeerMisbehaved::NonceNotOurs)
             | Fault::PeerIncompatible(PeerIncompatible::NonceExpired { .. }),
-        ) => format!("{advice} The command is {nonce}."),
-        (Role::Consumer, Fault::PeerMisbehaved(PeerMisbehaved::NonceNotOurs)) => {
-            format!("{advice} The command is {nonce} --replace.")
+        ) if is_own_nonce() => {
+            format!("{advice} The command is {} --replace.", of_nonce("create"))
         }
         _ => advice.to_owned(),
     }

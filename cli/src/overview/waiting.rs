@@ -155,7 +155,7 @@ impl By {
 /// What is refused, and the way out.
 pub(super) fn refusals(status: &Status, role: Role, home: &Home) -> Vec<Refusal> {
     let of = |refused: &Refused| {
-        let way_out = way_out(home, &status.peer, role, refused);
+        let way_out = way_out(home, &status.peer, role, &refused.error);
         Refusal {
             text: format!("{}. {way_out}", with_rule(&refused.error)),
             way_out,

@@ -90,6 +90,47 @@ fn a_consumer_alone_asks_and_says_so() {
     assert_eq!(told.matches("until 2028-07-31").count(), 4, "{told}");
 }
 
+/// By files, each side names what comes next, and a script follows.
+#[test]
+fn a_renewal_by_files_names_each_next_step() {
+    let folder = with_slice();
+    let awaited = folder.run(&format!("renew --home cl-consumer {LATER}"));
+    for part in [
+        "cl-provider has to sign the next certificate. On cl-provider: liqo-auth renew, and then liqo-auth generate identity --remote-cluster-id cl-consumer",
+        "Then here: liqo-auth apply -f FILE --home cl-consumer",
+    ] {
+        assert!(awaited.err.contains(part), "{part}: {awaited:?}");
+    }
+    let signed = folder.run(&format!("renew --home cl-provider {LATER}"));
+    assert_eq!(signed.code, 0, "{signed:?}");
+    let (_, step) = signed
+        .err
+        .split_once("Here: liqo-auth ")
+        .unwrap_or_else(|| panic!("{signed:?}"));
+    let (generate, step) = step
+        .split_once("\nThen on cl-consumer: liqo-auth ")
+        .unwrap();
+    assert_eq!(step.trim_end(), "apply -f FILE");
+    let identity = folder.ok(&format!("{generate} {LATER}"));
+    folder.write("identity.yaml", &identity);
+    folder.ok(&format!(
+        "apply -f identity.yaml --home cl-consumer {LATER}"
+    ));
+    for home in ["cl-consumer", "cl-provider"] {
+        let run = folder.run(&format!(
+            "renew --home {home} --remote-cluster-id {} {LATER}",
+            match home {
+                "cl-consumer" => "cl-provider",
+                _ => "cl-consumer",
+            }
+        ));
+        assert!(!run.err.contains("has to"), "{run:?}");
+    }
+    // With access to both, nothing is left to a person.
+    let both = folder.run(&format!("renew {BOTH} {LATER}"));
+    assert!(!both.err.contains("has to"), "{both:?}");
+}
+
 /// The provider has moved since, and the consumer has pinned the earlier address.
 #[test]
 fn a_renewal_whose_answer_is_refused_is_no_success() {
@@ -110,7 +151,11 @@ fn a_renewal_whose_answer_is_refused_is_no_success() {
     assert_eq!(alone.code, 3, "{alone:?}");
     let status = folder.run(&format!("status --home cl-consumer {LATER}"));
     let doctor = folder.run(&format!("doctor --home cl-consumer {LATER}"));
-    for told in [error, &alone.err, &status.err, &doctor.out] {
+    let carried = folder.run(&format!("replicate {BOTH} {LATER}"));
+    assert_eq!(carried.code, 3, "{carried:?}");
+    let says = "Error: not renewed: certificate from cl-provider. cl-provider: ";
+    assert!(carried.err.contains(says), "{carried:?}");
+    for told in [error, &alone.err, &status.err, &doctor.out, &carried.err] {
         assert!(told.contains(pinned) && told.contains(release), "{told}");
     }
     let run = folder.run(&format!(

@@ -18,7 +18,8 @@ fn command_in(text: &str) -> String {
     let (_, after) = text
         .split_once("liqo-auth ")
         .unwrap_or_else(|| panic!("{text}"));
-    let words = after.split_whitespace();
+    let sentence = after.split(". ").next().unwrap_or(after);
+    let words = sentence.split_whitespace();
     let is_of_command = |word: &&str| !["and", "or", "Then", "signs"].contains(word);
     let words: Vec<&str> = words.take_while(is_of_command).collect();
     words.join(" ").trim_end_matches(['.', '`']).to_owned()

@@ -141,8 +141,8 @@ fn both_sides_of_one_peer_are_apart() {
 #[test]
 fn what_begins_and_what_is_old_is_there() {
     let folder = with_peerings();
-    let begins = tree(&folder, "cl-provider", THEN);
-    let nonce = "cl-other: AwaitsTenant\n      ├─ nonce, valid until 2026-11-21T13:00:00Z\n";
+    let begins = tree(&folder, "cl-provider", NOW);
+    let nonce = "cl-other: AwaitsTenant\n      ├─ nonce, valid until 2026-12-21T13:00:00Z\n";
     assert!(begins.contains(nonce), "{begins}");
     // The consumer refuses the address of this machine, and is a peer by then.
     let token = "--init --home cl-consumer --remote-home cl-old --trust-whoever-holds-the-token";
