@@ -157,6 +157,9 @@ fn any_lost_file_comes_back_or_is_named() {
     }
 }
 
+/// Brings a peering into a state.
+type Prepare<'p> = &'p dyn Fn(&Folder);
+
 #[test]
 fn each_state_is_left_by_what_is_printed() {
     let provider = |command: &str| format!("{command} --home cl-provider");
@@ -166,7 +169,7 @@ fn each_state_is_left_by_what_is_printed() {
             "init --home {home} --api-server https://172.19.0.{number}:6443"
         ));
     };
-    let states: [(&str, &dyn Fn(&Folder)); 10] = [
+    let states: [(&str, Prepare<'_>); 10] = [
         ("a lost consumer", &|folder| lose(folder, "cl-consumer", 2)),
         ("a lost provider", &|folder| lose(folder, "cl-provider", 3)),
         ("a moved provider", &|folder| {
