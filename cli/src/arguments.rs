@@ -40,7 +40,10 @@ use liqo_auth::{
     model::{ApiServerUrl, ClusterId, NamespaceName},
 };
 
-use crate::{environment::Now, home::Signer, key_algorithm::KeyAlgorithm, policy_name::PolicyName};
+use crate::{
+    environment::Now, home::Signer, key_algorithm::KeyAlgorithm, output::ColorChoice,
+    policy_name::PolicyName,
+};
 
 pub(crate) use administration::{
     Activate, Approve, Cordon, Deny, Doctor, Drain, FailIf, NamedSlice, NamedTenants, Picture,
@@ -159,15 +162,6 @@ pub(crate) struct Global {
         help_heading = "Global options"
     )]
     pub(crate) timeout: Duration,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ColorChoice {
-    /// On a terminal, unless NO_COLOR is set or TERM is dumb
-    #[default]
-    Auto,
-    Always,
-    Never,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,6 +1,6 @@
 //! Drives one side of a peering on a home, as the library says. Both sides use this code.
 
-use std::{fmt, thread};
+use std::thread;
 
 use liqo_auth::{
     Consumer, Provider,
@@ -16,8 +16,7 @@ use crate::{
     environment::Clock,
     failure::{Failure, Result},
     home::{Home, overtaken},
-    output::program,
-    overview::{Role, way_out},
+    remedies::{Role, way_out},
     signer::sign_approved,
 };
 
@@ -203,14 +202,6 @@ pub(crate) fn go_on(
             home.note(step, clock.now()?);
         }
     }
-}
-
-/// How to have what is pinned for a peer forgotten.
-pub(crate) fn release_command(options: &str, peer: impl fmt::Display) -> String {
-    format!(
-        "The command is {} release {options} --remote-cluster-id {peer}.",
-        program()
-    )
 }
 
 /// The failure for an error in a home.

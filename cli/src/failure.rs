@@ -4,6 +4,7 @@ mod answer;
 
 use std::fmt;
 
+use kube::client::AuthError;
 use kube::core::Status;
 use liqo_auth::error::{Error, Fault, LocalFault, Precondition};
 use liqo_auth_kube::Unreachable;
@@ -134,6 +135,9 @@ impl fmt::Display for Failure {
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
+        if let Some(told) = error.chain().find_map(no_credential) {
+            return Self::new(Code::Internal, told);
+        }
         let is_unreachable = error.chain().any(|cause| cause.is::<Unreachable>());
         let answer = answer_to(&error);
         let is_told_otherwise = is_unreachable || answer.is_some();
@@ -158,6 +162,20 @@ impl From<anyhow::Error> for Failure {
 }
 
 type Cause = dyn std::error::Error + 'static;
+
+/// Why the program that logs in, in the `exec` of a kubeconfig, gives no credential. kube-rs quotes
+/// the program's arguments and output, which have tokens.
+fn no_credential(cause: &Cause) -> Option<String> {
+    let problem = match cause.downcast_ref()? {
+        AuthError::AuthExecStart(error) => format!("cannot be started: {error}"),
+        AuthError::AuthExecRun { out, .. } => format!("has ended with {}", out.status),
+        AuthError::AuthExecParse(_) => "prints no ExecCredential".to_owned(),
+        _ => return None,
+    };
+    Some(format!(
+        "the program in the exec of the kubeconfig's user {problem}. Run it alone to see why"
+    ))
+}
 
 /// Whether an error only says which request has failed. That does not matter if the API server
 /// cannot be reached, or if its answer is told.

@@ -53,10 +53,14 @@ pub(crate) fn nonce(argument: &str) -> Result<Zeroizing<Vec<u8>>> {
     Ok(Zeroizing::new(text.trim_ascii().to_vec()))
 }
 
+/// The most bytes of a file.
+pub(crate) fn most_bytes() -> usize {
+    let of_object = Limits::default().object;
+    of_object.saturating_mul(liqo_auth::model::manifest::OBJECTS)
+}
+
 fn bounded(mut source: impl Read, shown: &str) -> Result<Zeroizing<Vec<u8>>> {
-    let limit = Limits::default()
-        .object
-        .saturating_mul(liqo_auth::model::manifest::OBJECTS);
+    let limit = most_bytes();
     let room = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     let mut content = Zeroizing::new(Vec::new());
     source

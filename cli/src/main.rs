@@ -35,6 +35,7 @@ mod pair;
 mod policy_name;
 mod provider_side;
 mod recognition;
+mod remedies;
 mod renewal_name;
 mod signer;
 mod subject;

@@ -40,11 +40,11 @@ mod version;
 use liqo_auth::model::Kind;
 
 use crate::{
-    arguments::{Arguments, ColorChoice, Command, Create, Delete, Generate, Get, Rotate},
+    arguments::{Arguments, Command, Create, Delete, Generate, Get, Rotate},
     context::Context,
     failure::{Code, Failure, Result},
     home::Trial,
-    output::Printer,
+    output::{ColorChoice, Printer},
     verbosity,
 };
 

@@ -13,7 +13,7 @@ use crate::{
     context::Context,
     failure::{Code, Failure, Result},
     home::{Home, Use},
-    output::{Side, escaped, program},
+    output::{Side, program},
     overview::{self, Certificate, Peering, Renewal, Role},
     pair::{Homes, Pair},
     provider_side::ProviderSide,
@@ -302,33 +302,16 @@ struct Told<'p> {
 }
 
 /// The certificates of peerings, each with its peering, and its name for messages.
-pub(super) fn certificates<'p>(
+fn certificates<'p>(
     peerings: &'p [Peering],
     only: Option<&ClusterId>,
 ) -> Vec<(&'p Peering, String, &'p Certificate)> {
-    let mut named = Vec::new();
-    for peering in peerings.iter().filter(|peering| of(peering, only)) {
-        let whose = match peering.role {
-            Role::Consumer => format!("certificate of {}", peering.peer),
-            Role::Provider => format!("certificate from {}", peering.peer),
-        };
-        named.extend(
-            peering
-                .certificate
-                .as_ref()
-                .map(|certificate| (peering, whose.clone(), certificate)),
-        );
-        for slice in &peering.slices {
-            let name = format!("{whose} for slice {}", escaped(&slice.name));
-            named.extend(
-                slice
-                    .certificate
-                    .as_ref()
-                    .map(|certificate| (peering, name, certificate)),
-            );
-        }
-    }
-    named
+    let wanted = peerings.iter().filter(|peering| of(peering, only));
+    let named = |peering: &'p Peering| {
+        let certificates = peering.certificates();
+        certificates.map(move |(name, certificate)| (peering, name, certificate))
+    };
+    wanted.flat_map(named).collect()
 }
 
 fn of(peering: &Peering, only: Option<&ClusterId>) -> bool {

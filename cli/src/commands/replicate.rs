@@ -4,7 +4,6 @@ use liqo_auth::model::{ClusterId, Identity, Tenant, names};
 use serde::Serialize;
 use serde_json::json;
 
-use super::renew::certificates;
 use crate::{
     arguments::{Remote, Replicate},
     consumer_side::sentence,
@@ -12,7 +11,7 @@ use crate::{
     failure::{Code, Failure, Result, paragraph},
     home::Home,
     output::Side,
-    overview::{self, Renewal},
+    overview::{self, Renewal, Role},
     pair::{Homes, Pair, binds, has_identity},
     provider_side::{ProviderStand, refused},
 };
@@ -87,7 +86,14 @@ fn settle(context: &Context, consumer: &mut Home, provider: &mut Home, side: Sid
         return Err(Failure::waiting(why));
     }
     let peerings = overview::peerings(context, consumer)?;
-    for (peering, name, certificate) in certificates(&peerings, Some(&provider_id)) {
+    let with_provider = peerings
+        .iter()
+        .filter(|peering| peering.role == Role::Provider && peering.peer == provider_id.as_str());
+    let certificates = with_provider.flat_map(|peering| {
+        let certificates = peering.certificates();
+        certificates.map(move |(name, certificate)| (peering, name, certificate))
+    });
+    for (peering, name, certificate) in certificates {
         let is_due = match &certificate.renewal {
             Renewal::Cannot(_) | Renewal::Due | Renewal::Awaited => true,
             Renewal::NotBefore(_) | Renewal::ByHand | Renewal::None => false,

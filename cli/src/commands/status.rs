@@ -210,7 +210,7 @@ impl Seen {
     }
 
     fn certificates(&self) -> impl Iterator<Item = (String, &Certificate)> {
-        expiring::certificates(&self.peerings)
+        self.peerings.iter().flat_map(Peering::certificates)
     }
 
     fn say_if_nobody(&self, context: &Context) {

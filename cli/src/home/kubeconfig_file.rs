@@ -1,7 +1,7 @@
 //! The kubeconfig files of a person. They are read within bounds, and no error quotes them.
 
 use std::{
-    env,
+    env, fs,
     path::{Path, PathBuf},
 };
 
@@ -60,32 +60,58 @@ fn read_file(path: &Path) -> Result<Kubeconfig> {
     if let Some(folder) = path.parent() {
         begin_at(folder, &mut kubeconfig);
     }
+    for named in files(&mut kubeconfig) {
+        check_bounds(path, Path::new(named))?;
+    }
     Ok(kubeconfig)
+}
+
+/// Refuses a file that has no end, or too many bytes. One that is missing may not be needed.
+fn check_bounds(kubeconfig: &Path, file: &Path) -> Result<()> {
+    let (shown, most) = (input::name(file), input::most_bytes());
+    match fs::metadata(file) {
+        Ok(found) if !found.is_file() => {
+            Err(unusable(kubeconfig, &format!("{shown} is no regular file")))
+        }
+        Ok(found) if usize::try_from(found.len()).map_or(true, |bytes| bytes > most) => {
+            let problem = format!("{shown} has more than {most} bytes");
+            Err(unusable(kubeconfig, &problem))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Relative paths in a kubeconfig begin at its folder. A command without a `/` is searched for in
 /// `PATH`.
 fn begin_at(folder: &Path, kubeconfig: &mut Kubeconfig) {
-    let clusters = kubeconfig.clusters.iter_mut();
-    let clusters = clusters.filter_map(|named| named.cluster.as_mut());
-    let cas = clusters.map(|cluster| &mut cluster.certificate_authority);
+    let absolute = |path: &mut String| {
+        if let Some(joined) = folder.join(&*path).to_str() {
+            *path = joined.to_owned();
+        }
+    };
+    files(kubeconfig).for_each(absolute);
     let users = kubeconfig.auth_infos.iter_mut();
     let users = users.filter_map(|named| named.auth_info.as_mut());
-    let files = users.flat_map(|user| {
-        let exec = user.exec.as_mut().map(|exec| &mut exec.command);
-        let exec = exec.filter(|command| command.as_ref().is_some_and(|it| it.contains('/')));
+    let programs = users.filter_map(|user| user.exec.as_mut()?.command.as_mut());
+    programs.filter(|it| it.contains('/')).for_each(absolute);
+}
+
+/// The paths of the files that a kubeconfig names.
+fn files(kubeconfig: &mut Kubeconfig) -> impl Iterator<Item = &mut String> {
+    let clusters = kubeconfig.clusters.iter_mut();
+    let clusters = clusters.filter_map(|named| named.cluster.as_mut());
+    let cas = clusters.filter_map(|cluster| cluster.certificate_authority.as_mut());
+    let users = kubeconfig.auth_infos.iter_mut();
+    let users = users.filter_map(|named| named.auth_info.as_mut());
+    let of_users = users.flat_map(|user| {
         let files = [
             &mut user.client_certificate,
             &mut user.client_key,
             &mut user.token_file,
         ];
-        files.into_iter().chain(exec)
+        files.into_iter().flatten()
     });
-    for path in cas.chain(files).flatten() {
-        if let Some(joined) = folder.join(&*path).to_str() {
-            *path = joined.to_owned();
-        }
-    }
+    cas.chain(of_users)
 }
 
 fn unusable(path: &Path, problem: &dyn std::fmt::Display) -> Failure {

@@ -115,26 +115,7 @@ pub(super) fn check_distinct(one: (&Site, &ClusterId), other: (&Site, &ClusterId
 
 /// An option as a shell reads it.
 fn said(prefix: &str, name: &str, value: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:@=+,%~".contains(&byte);
-    if !value.is_empty() && value.bytes().all(is_plain) {
-        return format!("{prefix}{name} {value}");
-    }
-    let quoted = output::path(Path::new(value));
-    if quoted == value {
-        return format!("{prefix}{name} '{}'", value.replace('\'', "'\\''"));
-    }
-    // What a person cannot see is written in ASCII, as bash, zsh and POSIX read it.
-    let quoted: String = value.bytes().map(quoted_byte).collect();
-    format!("{prefix}{name} $'{quoted}'")
-}
-
-/// A byte between `$'` and `'`.
-fn quoted_byte(byte: u8) -> String {
-    match byte {
-        b'\'' | b'\\' => format!("\\{}", char::from(byte)),
-        b' '..=b'~' => char::from(byte).to_string(),
-        _ => format!("\\{byte:03o}"),
-    }
+    format!("{prefix}{name} {}", output::quoted(Path::new(value)))
 }
 
 impl fmt::Display for Site {

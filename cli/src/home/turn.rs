@@ -12,10 +12,7 @@ use std::{
 use anyhow::{Context, Result};
 
 use super::{LOCK_FILE, Use, directory::Directory};
-use crate::{
-    arguments::ColorChoice,
-    output::{self, Printer},
-};
+use crate::output::{self, ColorChoice, Printer};
 
 /// Locks the lock file of a home. If another process holds it for longer than a moment, the
 /// person is told which file it is.

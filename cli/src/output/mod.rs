@@ -20,6 +20,6 @@ pub(crate) use drawing::Drawing;
 pub(crate) use printer::{Mark, Printer, Side};
 pub(crate) use program::program;
 pub(crate) use table::{Cell, Table};
-pub(crate) use tone::Tone;
+pub(crate) use tone::{ColorChoice, Tone};
 pub(crate) use tree::Node;
-pub(crate) use written::{escaped, path, printable};
+pub(crate) use written::{escaped, path, printable, quoted};

@@ -4,15 +4,12 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use super::{
     program::program,
-    tone::{Paint, Tone},
+    tone::{ColorChoice, Paint, Tone},
     width::width,
     wrapped::wrapped,
     written::printable,
 };
-use crate::{
-    arguments::ColorChoice,
-    failure::{Failure, Result},
-};
+use crate::failure::{Failure, Result};
 
 /// Prints results to standard output and messages to standard error.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,19 @@
 //! Colours, by what a text tells.
 
-use clap::builder::styling::{AnsiColor, Color, Style};
+use clap::{
+    ValueEnum,
+    builder::styling::{AnsiColor, Color, Style},
+};
+
+/// Where texts have colours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set or TERM is dumb
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
 
 /// What a text tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

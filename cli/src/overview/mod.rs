@@ -2,8 +2,6 @@
 //! what each peering waits for.
 
 mod peering;
-mod pinned;
-mod remedies;
 mod waiting;
 
 use std::collections::BTreeSet;
@@ -22,9 +20,11 @@ use crate::{
     context::Context,
     failure::{Code, Failure, Result},
     home::Home,
+    output::escaped,
 };
-pub(crate) use remedies::way_out;
 pub(crate) use waiting::{Refusal, Waits};
+
+pub(crate) use crate::remedies::Role;
 
 /// One peering, from this home's side.
 #[derive(Debug, Serialize)]
@@ -110,13 +110,6 @@ pub(crate) enum Renewal {
     None,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Role {
-    Consumer,
-    Provider,
-}
-
 /// All peerings of a home, sorted by the peers' IDs.
 pub(crate) fn peerings(context: &Context, home: &mut Home) -> Result<Vec<Peering>> {
     let mut found = Vec::new();
@@ -194,6 +187,24 @@ pub(crate) fn peers(home: &Home) -> BTreeSet<(ClusterId, Role)> {
 }
 
 impl Peering {
+    /// Its certificates, each with its name for messages.
+    pub(crate) fn certificates(&self) -> impl Iterator<Item = (String, &Certificate)> {
+        let whose = match self.role {
+            Role::Consumer => format!("certificate of {}", self.peer),
+            Role::Provider => format!("certificate from {}", self.peer),
+        };
+        let own = self.certificate.iter();
+        let own = own.map({
+            let whose = whose.clone();
+            move |certificate| (whose.clone(), certificate)
+        });
+        let slices = self.slices.iter().filter_map(move |slice| {
+            let name = format!("{whose} for slice {}", escaped(&slice.name));
+            Some((name, slice.certificate.as_ref()?))
+        });
+        own.chain(slices)
+    }
+
     fn unknown(peer: &ClusterId, role: Role, failure: Failure) -> Self {
         Self {
             peer: peer.to_string(),

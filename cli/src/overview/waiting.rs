@@ -6,14 +6,11 @@ use liqo_auth::{
 };
 use serde::Serialize;
 
-use super::{
-    Role,
-    remedies::{self, way_out},
-};
 use crate::{
     failure::with_rule,
     home::{Home, Signer},
     output::amounts,
+    remedies::{self, Role, way_out},
 };
 
 /// Something that a peering waits for.

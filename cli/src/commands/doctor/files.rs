@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{self, Write},
+    io::{self, ErrorKind, Write},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
@@ -17,6 +17,7 @@ use super::Finding;
 use crate::{
     failure::{Code, Failure, Result},
     home::Site,
+    output,
 };
 
 /// The private files and folders that others than their owner may open, and the public ones that
@@ -36,16 +37,16 @@ pub(super) fn modes(home: &Path) -> Result<Vec<Finding>> {
 }
 
 fn of_mode(may: &str, path: &Path, mode: u32, change: &str) -> Finding {
-    let path = path.display();
+    let shown = output::path(path);
     Finding::new(
-        format!("others than the owner may {may} {path}: its mode is {mode:04o}"),
-        format!("chmod {change} '{path}'"),
+        format!("others than the owner may {may} {shown}: its mode is {mode:04o}"),
+        format!("chmod {change} -- {}", output::quoted(path)),
     )
 }
 
 /// What has one of these bits in its mode: the path, and what is in it.
 fn beyond(path: &Path, bits: u32, is_deep: bool) -> Result<Vec<(PathBuf, u32)>> {
-    let shown = || path.display().to_string();
+    let shown = || output::path(path);
     let Ok(metadata) = fs::symlink_metadata(path) else {
         return Ok(Vec::new());
     };
@@ -65,10 +66,20 @@ fn beyond(path: &Path, bits: u32, is_deep: bool) -> Result<Vec<(PathBuf, u32)>> 
 /// A home to which nothing can be written: a trial writes a file without a name, of which nothing
 /// is left.
 pub(super) fn no_room(home: &Path) -> Option<Finding> {
-    let error = write_unnamed(home).err()?;
+    let areas = ["manifests", "private", "records"].map(|area| home.join(area));
+    let folders = [home.to_owned()].into_iter();
+    let folders = folders.chain(areas.into_iter().filter(|area| area.is_dir()));
+    let mut tried = folders.map(|folder| (write_unnamed(&folder), folder));
+    let log = home.join("audit.log");
+    let opened = fs::OpenOptions::new().append(true).open(&log);
+    let of_log = opened
+        .err()
+        .filter(|error| error.kind() != ErrorKind::NotFound);
+    let failed = tried.find_map(|(result, folder)| Some((result.err()?, folder)));
+    let (error, path) = failed.or_else(|| Some((of_log?, log)))?;
     Some(Finding::new(
-        format!("nothing can be written to {}: {error}", home.display()),
-        "Let this user write to the folder, or make room on its file system.",
+        format!("nothing can be written to {}: {error}", output::path(&path)),
+        "Let this user write there, or make room on the file system.",
     ))
 }
 
@@ -96,7 +107,7 @@ pub(super) fn of_settings(site: &Site, failure: Failure) -> Result<Finding> {
     let settings = home.join("home.yaml");
     let found = fs::symlink_metadata(&settings);
     let is_link = found.as_ref().is_ok_and(fs::Metadata::is_symlink);
-    let settings = settings.display();
+    let settings = output::path(&settings);
     let remedy = match failure.code {
         Code::AtOdds if found.is_err() => {
             format!("Restore {settings} from a backup: no command makes it again.")
@@ -105,6 +116,7 @@ pub(super) fn of_settings(site: &Site, failure: Failure) -> Result<Finding> {
         Code::AtOdds => format!(
             "Mend the line of {settings} that the message names, or restore the file from a backup."
         ),
+        Code::Internal if found.is_ok() => "Put the file or the folder itself in the place of a link or a device, and let this user read it.".to_owned(),
         _ => return Err(failure),
     };
     Ok(Finding::new(failure.to_string(), remedy))

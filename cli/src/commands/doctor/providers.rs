@@ -6,11 +6,11 @@ use super::Finding;
 use crate::{
     consumer_side::ConsumerSide,
     context::Context,
-    driver::release_command,
     failure::Result,
     home::{Distrust, Home, Login, NotTrusted},
     output::program,
     overview::{Peering, Role},
+    remedies::release_command,
 };
 
 /// What the providers say: what is wrong, and what nobody could look at. A home asks none.

@@ -52,6 +52,98 @@ fn files_without_end_are_not_read_to_their_end() {
     assert!(error.contains(says), "{error}");
 }
 
+/// A kubeconfig with this cluster and this user.
+fn with(folder: &Folder, cluster: &str, user: &str) {
+    let text = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: x\ncontexts: [{{name: x, context: {{cluster: x, user: x}}}}]\nclusters: [{{name: x, cluster: {cluster}}}]\nusers: [{{name: x, user: {user}}}]\n"
+    );
+    folder.write("named", &text);
+}
+
+#[test]
+fn files_that_a_kubeconfig_names_have_an_end() {
+    let folder = Folder::new();
+    let large = folder.path("large");
+    fs::File::create(&large)
+        .unwrap()
+        .set_len(16_777_217)
+        .unwrap();
+    let server = "{server: 'https://172.19.0.2:6443'}";
+    let ca = "{server: 'https://172.19.0.2:6443', certificate-authority: /dev/zero}";
+    for (cluster, user, says) in [
+        (
+            server,
+            "{tokenFile: /dev/zero}",
+            "/dev/zero is no regular file",
+        ),
+        (
+            server,
+            "{client-certificate: /dev/zero}",
+            "/dev/zero is no regular file",
+        ),
+        (
+            server,
+            "{client-key: /dev/zero}",
+            "/dev/zero is no regular file",
+        ),
+        (ca, "{}", "/dev/zero is no regular file"),
+        (
+            server,
+            "{tokenFile: large}",
+            "large has more than 16777216 bytes",
+        ),
+    ] {
+        with(&folder, cluster, user);
+        let error = folder.refused("status --kubeconfig named", "", 2);
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn what_no_request_can_have_is_named() {
+    let folder = Folder::new();
+    with(&folder, "{server: '127.0.0.1:6443'}", "{token: x}");
+    let error = folder.refused("status --kubeconfig named", "", 2);
+    assert!(error.contains("write https://127.0.0.1:6443"), "{error}");
+    with(
+        &folder,
+        "{server: 'http://127.0.0.1:1'}",
+        r#"{token: "Sesame\nSesame"}"#,
+    );
+    let error = folder.refused("status --kubeconfig named", "", 2);
+    assert!(
+        error.contains("the user's token has a character"),
+        "{error}"
+    );
+    assert!(!error.contains("Sesame"), "{error}");
+}
+
+/// What the program of a kubeconfig prints may be a token.
+#[test]
+fn no_error_quotes_what_a_program_that_logs_in_prints() {
+    let folder = Folder::new();
+    let program = |script: &str| {
+        let user = format!(
+            "{{exec: {{apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: sh, args: [-c, '{script}']}}}}"
+        );
+        with(&folder, "{server: 'http://127.0.0.1:1'}", &user);
+        let error = folder.refused("status --kubeconfig named", "", 1);
+        assert!(!error.contains("Sesame"), "{error}");
+        error
+    };
+    let error = program("echo \"{token: Sesame,\"");
+    assert!(error.contains("prints no ExecCredential"), "{error}");
+    let error = program("echo Sesame; echo Sesame >&2; exit 3");
+    assert!(error.contains("has ended with exit status: 3"), "{error}");
+    with(
+        &folder,
+        "{server: 'http://127.0.0.1:1'}",
+        "{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: no-such-program}}",
+    );
+    let error = folder.refused("status --kubeconfig named", "", 1);
+    assert!(error.contains("cannot be started: No such file"), "{error}");
+}
+
 #[test]
 fn paths_in_a_kubeconfig_begin_at_its_folder() {
     let folder = Folder::new();

@@ -254,7 +254,7 @@ fn folders_that_others_may_write_are_found() {
         let expected = format!("others than the owner may {may} {name}: its mode is {mode:04o}");
         assert_eq!(what, expected);
         let words: Vec<&str> = remedy.split(' ').collect();
-        let [program, change, _] = words[..] else {
+        let [program, change, "--", _] = words[..] else {
             panic!("{remedy}");
         };
         let status = Command::new(program).arg(change).arg(&path).status();
@@ -262,6 +262,44 @@ fn folders_that_others_may_write_are_found() {
         is_well(&folder, "cl-provider");
         fs::set_permissions(&path, before).unwrap();
     }
+}
+
+/// Who may write in a home chooses names there. The remedy runs nothing else.
+#[test]
+fn a_remedy_quotes_the_names_of_files() {
+    let folder = with_peering();
+    let name = "identity.d'$(touch taken)'\n.yaml";
+    let file = folder.path(&format!("cl-provider/manifests/{name}"));
+    fs::write(&file, "").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+    let run = folder.run(&format!("{DOCTOR} -o json"));
+    let all: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    let remedies = all["findings"].as_array().unwrap().iter();
+    let mut remedies = remedies.filter_map(|found| found["remedy"].as_str());
+    let remedy = remedies.find(|it| it.starts_with("chmod")).unwrap();
+    let mut bash = Command::new("bash");
+    let status = bash.arg("-c").arg(remedy).current_dir(folder.path(""));
+    assert!(status.status().unwrap().success(), "{remedy}");
+    assert!(!folder.path("taken").exists(), "{remedy}");
+    let mode = fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o644, "{remedy}");
+}
+
+#[test]
+fn what_is_no_file_of_a_home_is_a_finding_with_a_remedy() {
+    let folder = with_peering();
+    for area in ["manifests", "private/liqo-tenant-cl-consumer"] {
+        let path = folder.path(&format!("cl-provider/{area}"));
+        let elsewhere = folder.path("elsewhere");
+        fs::rename(&path, &elsewhere).unwrap();
+        symlink(&elsewhere, &path).unwrap();
+        let (what, remedy) = finding(&folder, DOCTOR);
+        assert!(what.contains("it is a symbolic link"), "{what}");
+        assert!(remedy.contains("in the place of a link"), "{remedy}");
+        fs::remove_file(&path).unwrap();
+        fs::rename(&elsewhere, &path).unwrap();
+    }
+    is_well(&folder, "cl-provider");
 }
 
 #[test]
@@ -310,7 +348,7 @@ fn a_home_to_which_nothing_can_be_written_is_found() {
     assert_eq!(run.code, 4, "{run:?}");
     for part in [
         "nothing can be written to cl-provider: ",
-        "Let this user write to the folder",
+        "Let this user write there",
     ] {
         assert!(run.out.contains(part), "{part}: {run:?}");
     }

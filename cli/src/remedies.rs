@@ -1,18 +1,38 @@
 //! The commands that follow a remedy or the advice of an error, as they are typed on this side.
 
+mod pinned;
+
+use std::fmt;
+
 use liqo_auth::{
     crypto::SignatureError,
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
     machine::Remedy,
     model::{ClusterId, Kind, names},
 };
+use serde::Serialize;
 
-use super::{Role, pinned::pinned};
+use self::pinned::pinned;
 use crate::{
-    driver::release_command,
     home::{Home, Signer},
     output::{escaped, program},
 };
+
+/// What a peer is to this side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Role {
+    Consumer,
+    Provider,
+}
+
+/// How to have what is pinned for a peer forgotten.
+pub(crate) fn release_command(options: &str, peer: impl fmt::Display) -> String {
+    format!(
+        "The command is {} release {options} --remote-cluster-id {peer}.",
+        program()
+    )
+}
 
 /// What to do about a refusal: the library's advice, what is pinned if that is why, and the
 /// commands that follow.
@@ -82,7 +102,7 @@ pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) 
 }
 
 /// The command that is a remedy. None if a person has to do or to decide something else first.
-pub(super) fn command(
+pub(crate) fn command(
     home: &Home,
     peer: &ClusterId,
     role: Role,
@@ -117,7 +137,7 @@ pub(super) fn command(
 }
 
 /// The command that does what is due.
-pub(super) fn run(home: &Home) -> String {
+pub(crate) fn run(home: &Home) -> String {
     with_options(home, "renew")
 }
 
