@@ -5,7 +5,7 @@ mod pinned;
 use std::fmt;
 
 use liqo_auth::{
-    crypto::SignatureError,
+    crypto::{CertificateError, SignatureError},
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
     machine::Remedy,
     model::{ClusterId, Kind, names},
@@ -54,6 +54,14 @@ pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) 
                 release_command(&options, peer)
             )
         }
+        (
+            Role::Provider,
+            Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::Key { .. })),
+        ) => format!(
+            "{advice} If this cluster or {peer} was restored from a backup, an earlier key is back. Then have the administrator of {peer} run {program} release --remote-cluster-id {}, and {program} create nonce --remote-cluster-id {}. Then {again}",
+            home.cluster_id(),
+            home.cluster_id()
+        ),
         (
             Role::Provider,
             Fault::PeerMisbehaved(PeerMisbehaved::Commitment(_) | PeerMisbehaved::Certificate(_))

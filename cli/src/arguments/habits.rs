@@ -47,7 +47,10 @@ fn with_advice(mut error: Error) -> Error {
     let Some(ContextValue::String(word)) = word else {
         return error;
     };
-    let Some(advice) = instead_of(word) else {
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string);
+    let is_deletion = usage.is_some_and(|usage| usage.contains(" delete"));
+    let ended = is_deletion && ENDED.contains(&word.as_str());
+    let Some(advice) = ended.then_some(END).or_else(|| instead_of(word)) else {
         return error;
     };
     let advice = StyledStr::from(pages::with_program(advice));
@@ -72,6 +75,17 @@ fn instead_of(word: &str) -> Option<&'static str> {
     found.map(|(_, advice)| *advice)
 }
 
+/// What nobody deletes as an object: its peering ends.
+const ENDED: &[&str] = &[
+    "peer",
+    "peering",
+    "tenant",
+    "tenants",
+    "identity",
+    "identities",
+];
+const END: &str = "`liqo-auth unauthenticate` ends a peering on both sides";
+
 const INSTEAD: &[(&[&str], &str)] = &[
     (
         &["peer"],
@@ -81,7 +95,20 @@ const INSTEAD: &[(&[&str], &str)] = &[
         &["unpeer"],
         "`liqo-auth delete resourceslice`, then `liqo-auth unauthenticate`; the network is liqoctl's: `liqoctl network reset`",
     ),
-    (&["info"], "`liqo-auth status`, or `liqo-auth doctor`"),
+    (
+        &["info", "list", "ls"],
+        "`liqo-auth status`, or `liqo-auth doctor`",
+    ),
+    (
+        &["describe", "explain", "show", "verify"],
+        "`liqo-auth inspect` for a file, `liqo-auth status --tree` for all peers",
+    ),
+    (
+        &["check", "fix", "repair", "diagnose"],
+        "`liqo-auth doctor` finds what is wrong, and prints each remedy",
+    ),
+    (&["invite"], "`liqo-auth create nonce`"),
+    (&["uninvite"], "`liqo-auth delete nonce`"),
     (
         &["revoke"],
         "`liqo-auth unauthenticate` at the consumer, or `liqo-auth drain tenant` at the provider",

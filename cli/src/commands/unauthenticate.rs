@@ -17,7 +17,7 @@ use crate::{
     context::Context,
     failure::{Failure, Result},
     home::{Home, PeeringUser, ProviderAccess},
-    output::{Side, escaped},
+    output::{Side, escaped, program},
     overview::{self, Role},
     pair::{Homes, Pair},
     provider_side::ProviderSide,
@@ -149,7 +149,8 @@ fn check_direction(local: &Home, remote: &Home) -> Result<()> {
     }
     Err(if is_consumer(remote, local) {
         Failure::usage(format!(
-            "{local_id} is the provider of {remote_id}, and nothing was changed: name the consumer first. The command is: unauthenticate {} {}",
+            "{local_id} is the provider of {remote_id}, and nothing was changed: name the consumer first. The command is: {} unauthenticate {} {}",
+            program(),
             remote.site().options(),
             local.site().remote_options(),
         ))

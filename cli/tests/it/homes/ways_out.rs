@@ -115,6 +115,29 @@ fn a_home_that_is_restored_authenticates_again() {
     }
 }
 
+/// The provider has pinned the key of a home that was made anew, and the earlier home comes back.
+#[test]
+fn a_home_that_is_restored_with_an_earlier_key_is_led_to_the_release() {
+    let folder = with_peering();
+    copied(&folder.path("cl-consumer"), &folder.path("backup"));
+    fs::remove_dir_all(folder.path("cl-consumer")).unwrap();
+    folder.ok("init --home cl-consumer --api-server https://172.19.0.2:6443");
+    folder.ok(&format!("release --yes {OF_CONSUMER}"));
+    folder.ok(&format!("create nonce {OF_CONSUMER}"));
+    folder.ok(AUTHENTICATE);
+    fs::remove_dir_all(folder.path("cl-consumer")).unwrap();
+    fs::rename(folder.path("backup"), folder.path("cl-consumer")).unwrap();
+    let run = folder.run(AUTHENTICATE);
+    assert_eq!(run.code, 3, "{run:?}");
+    let there = "have the administrator of cl-provider run liqo-auth release --remote-cluster-id cl-consumer, and liqo-auth create nonce --remote-cluster-id cl-consumer";
+    assert!(run.err.contains(there), "{run:?}");
+    folder.ok(&format!("release --yes {OF_CONSUMER}"));
+    folder.ok(&format!("create nonce {OF_CONSUMER}"));
+    folder.ok(AUTHENTICATE);
+    is_well(&folder, "cl-consumer");
+    is_well(&folder, "cl-provider");
+}
+
 pub(super) fn copied(from: &Path, to: &Path) {
     let status = Command::new("cp").arg("-rp").arg(from).arg(to).status();
     assert!(status.unwrap().success());

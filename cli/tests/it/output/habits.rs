@@ -247,6 +247,14 @@ fn other_words_lead_to_the_right_command() {
         ("pin", "liqo-auth release"),
         ("peer", "liqo-auth authenticate"),
         ("info", "liqo-auth status"),
+        ("list", "liqo-auth status"),
+        ("describe", "liqo-auth inspect"),
+        ("verify", "liqo-auth inspect"),
+        ("repair", "liqo-auth doctor"),
+        ("invite", "liqo-auth create nonce"),
+        ("uninvite", "liqo-auth delete nonce"),
+        ("delete peer b", "liqo-auth unauthenticate"),
+        ("delete tenant b", "liqo-auth unauthenticate"),
     ] {
         let run = folder.run(word);
         let tip = run.err.split_once("  tip: ").map(|(_, tip)| tip);
