@@ -83,6 +83,9 @@ pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) 
                 _ => format!("tenant {peer}"),
             }
         ),
+        (Role::Consumer, Fault::Policy(PolicyRefusal::Disapproved { .. })) => {
+            format!("{advice} The command is {program} approve tenant {peer} {options}.")
+        }
         (Role::Consumer, Fault::PeerMisbehaved(PeerMisbehaved::KeyChanged { .. })) => {
             format!("{advice} {}", release_command(&options, peer))
         }

@@ -178,7 +178,9 @@ fn exchange(
         }
         ProviderStand::Drained => {
             return Err(Failure::waiting(format!(
-                "{provider_id} drained the tenant {consumer_id}: it has to be uncordoned first"
+                "{provider_id} drained the tenant {consumer_id}, and has to lift that first: {} activate tenant {consumer_id} {}; then authenticate again",
+                program(),
+                provider.home.site().options()
             )));
         }
         ProviderStand::AwaitsTenant | ProviderStand::Ended => {

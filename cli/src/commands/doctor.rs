@@ -17,7 +17,7 @@ use crate::{
     consumer_name,
     context::{Context, load},
     failure::{Failure, Result, paragraph},
-    home::{Home, Use, repair},
+    home::{Home, Signer, Use, repair},
     loopback::is_loopback,
     output::{Mark, counted, program},
     overview::{self, Peering, Role},
@@ -44,11 +44,11 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
     findings.extend(of_name(context, &home)?);
     findings.extend(of_endpoint(&home));
     findings.extend(of_peers(&home)?);
-    let mut has_keys = true;
+    let mut lost = None;
     match load(&mut home) {
         Err(failure) if home.site().folder().is_some() => {
-            has_keys = false;
             findings.push(lost_key(&home, &failure));
+            lost = Some(failure.to_string());
         }
         loaded => {
             loaded?;
@@ -56,6 +56,7 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
             let peerings = overview::peerings(context, &mut home)?;
             say_unknown_cas(context, &peerings, unknown_cas);
             findings.extend(of_key(&home, &peerings)?);
+            findings.extend(of_authority(&home, now)?);
             findings.extend(of_shared_key(&home)?);
             let (both, note) = of_liqo(context, &home, &peerings);
             findings.extend(both);
@@ -72,18 +73,20 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
                 context.printer.warning(&provider);
             }
             if !home.is_live() {
-                let due = peerings.iter().filter_map(|it| peerings::due(it, &options));
+                let due = peerings
+                    .iter()
+                    .filter_map(|it| peerings::due(it, &options, now));
                 findings.extend(due);
             }
         }
     }
-    findings.extend(of_objects(&home));
+    findings.extend(of_objects(&home, lost.as_deref()));
     findings.extend(kept::of(home.objects()));
     if let Some(folder) = home.site().folder() {
         findings.extend(files::modes(folder)?);
         findings.extend(files::no_room(folder));
         // The log is sealed by a key.
-        if has_keys {
+        if lost.is_none() {
             findings.extend(of_log(&home, now)?);
         }
     }
@@ -268,18 +271,43 @@ fn of_shared_key(home: &Home) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-fn of_objects(home: &Home) -> Vec<Finding> {
-    home.unreadable()
-        .map(|unreadable| {
+fn of_objects(home: &Home, lost: Option<&str>) -> Vec<Finding> {
+    let found = home.unreadable().filter_map(|unreadable| {
+        let file = home.site_of(&unreadable.id).to_string();
+        // A key that is lost is told by its file already.
+        let is_told = lost.is_some_and(|lost| lost.starts_with(&file));
+        (!is_told).then(|| {
             Finding::new(
                 format!("{} cannot be read: {}", unreadable.id, unreadable.reason),
-                format!(
-                    "Restore {} from a backup, or delete it if its content may be lost.",
-                    home.site_of(&unreadable.id)
-                ),
+                format!("Restore {file} from a backup, or delete it if its content may be lost."),
             )
         })
-        .collect()
+    });
+    found.collect()
+}
+
+/// The home's own CA, if it signs nothing at this time.
+fn of_authority(home: &Home, now: Timestamp) -> Result<Option<Finding>> {
+    if home.is_live() || home.settings.signer != Signer::Home {
+        return Ok(None);
+    }
+    let authority = home.authority()?;
+    let certificates = authority.ca_bundle().certificates();
+    let invalid = certificates
+        .iter()
+        .find(|it| now < it.not_before || it.not_after < now);
+    Ok(invalid.map(|it| {
+        Finding::new(
+            format!(
+                "the CA of this home is valid from {} to {}, so that it signs nothing now",
+                it.not_before, it.not_after
+            ),
+            format!(
+                "If the clock is right, make the home anew with another CA in another folder: {} init --home DIR --ca-cert FILE --ca-key FILE. Then each peer releases what it has pinned, and authenticates again.",
+                program()
+            ),
+        )
+    }))
 }
 
 /// A log that is broken, was repaired, or is ahead of the clock.

@@ -54,10 +54,20 @@ pub(super) fn key(context: &Context, arguments: &RotateKey) -> Result<()> {
         "{provider} takes the new key with its next nonce. Until then, the earlier key stays in use. With access to both clusters: {program} authenticate {options} --remote-home DIR",
         program = program(),
     ));
-    context.printer.message(&format!(
-        "By hand, on {provider}: {} create nonce --remote-cluster-id {} --replace",
-        program(),
-        home.cluster_id(),
-    ));
+    let (program, own) = (program(), home.cluster_id());
+    for step in [
+        format!(
+            "By hand, on {provider}: {program} create nonce --remote-cluster-id {own} --replace"
+        ),
+        format!(
+            "Then here: {program} generate tenant {options} --remote-cluster-id {provider} --nonce NONCE"
+        ),
+        format!(
+            "Then on {provider}: {program} apply -f FILE, and {program} generate identity --remote-cluster-id {own}"
+        ),
+        format!("At last here: {program} apply -f FILE {options}"),
+    ] {
+        context.printer.message(&step);
+    }
     Ok(())
 }

@@ -257,8 +257,17 @@ impl Seen {
                 printer.warning(&format!("{}: {}", peering.peer, refused.text));
             }
         }
+        for command in commands(&self.peerings) {
+            printer.message(&format!("To do here: {command}"));
+        }
         Ok(())
     }
+}
+
+/// The commands on this side that end a wait, each once.
+fn commands(peerings: &[Peering]) -> BTreeSet<&str> {
+    let waits = peerings.iter().flat_map(|peering| &peering.waits_for);
+    waits.filter_map(|waits| waits.command.as_deref()).collect()
 }
 
 /// The pause between two looks.

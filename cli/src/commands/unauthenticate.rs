@@ -8,6 +8,7 @@ use std::{
 use liqo_auth::{
     consumer::Phase,
     model::{ClusterId, Identity, Kind, names},
+    provider,
 };
 
 use super::get;
@@ -175,8 +176,22 @@ fn alone(
         // An ended peering may have left NamespaceMaps behind.
         (false, false) if !arguments.delete_offloaded => {
             let by_hand = kubeconfig_by_hand(context, &mut home, peer)?;
+            let side = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
+            let phase = side.status().map(|status| status.phase);
+            let is_invited = matches!(
+                phase,
+                Ok(provider::Phase::AwaitsTenant(_) | provider::Phase::NeedsNonce(_))
+            );
             Err(by_hand.unwrap_or_else(|| {
-                Failure::waiting(format!("{} has no peering with {peer}", home.site()))
+                let site = home.site();
+                Failure::waiting(match is_invited {
+                    false => format!("{site} has no peering with {peer}"),
+                    true => format!(
+                        "{site} has invited {peer}, and has no peering with it yet. To take the invitation back: {} delete nonce {} --remote-cluster-id {peer}",
+                        program(),
+                        site.options()
+                    ),
+                })
             }))
         }
         (true, _) if arguments.delete_offloaded => Err(Failure::usage(format!(

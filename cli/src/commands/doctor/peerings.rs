@@ -59,9 +59,12 @@ pub(in crate::commands) fn of_waits(peering: &Peering, waits: &Waits) -> Option<
 }
 
 /// What is due in a home: nobody does it but a person. On a cluster, the controllers do.
-pub(super) fn due(peering: &Peering, options: &str) -> Option<Finding> {
+pub(super) fn due(peering: &Peering, options: &str, now: Timestamp) -> Option<Finding> {
     let is_due = peering.waits_for.iter().any(Waits::is_for_a_run);
-    is_due.then(|| {
+    // An expired certificate is told with the same remedy.
+    let mut certificates = peering.certificates();
+    let is_told = certificates.any(|(_, certificate)| certificate.ends < now);
+    (is_due && !is_told).then(|| {
         Finding::new(
             format!(
                 "{}: something is due at this side (phase {})",

@@ -179,6 +179,10 @@ fn an_invitation_is_taken_back() {
     let err = folder.refused(&delete, "", 4);
     assert!(err.contains("has no invitation for cl-consumer"), "{err}");
     let tenant = folder.tenant();
+    let end = format!("unauthenticate --yes {OF_CONSUMER}");
+    let err = folder.refused(&end, "", 4);
+    assert!(err.contains("has invited cl-consumer"), "{err}");
+    assert_eq!(command_in(&err), delete);
     let said = folder.ok(&delete);
     assert!(
         said.contains("cl-consumer is not invited any more"),
@@ -285,6 +289,89 @@ fn folders_that_others_may_write_are_found() {
         is_well(&folder, "cl-provider");
         fs::set_permissions(&path, before).unwrap();
     }
+}
+
+/// By files, as it is printed: each line is done, and leads to the next one.
+#[test]
+fn a_rotation_by_files_names_all_its_steps() {
+    let folder = with_peering();
+    let run = folder.run("rotate key --home cl-consumer --remote-cluster-id cl-provider");
+    assert_eq!(run.code, 0, "{run:?}");
+    let steps: Vec<&str> = run
+        .err
+        .lines()
+        .filter(|line| line.contains("on cl-provider: ") || line.contains(" here: "))
+        .collect();
+    let [nonce, tenant, identity, apply] = steps[..] else {
+        panic!("{run:?}");
+    };
+    folder.ok(&format!("{} --home cl-provider", command_in(nonce)));
+    let text = folder.ok(&format!("get nonce {OF_CONSUMER}"));
+    let signed = folder.ok(&command_in(tenant).replace("NONCE", text.trim()));
+    folder.write("tenant.yaml", &signed);
+    let first = command_in(identity)
+        .trim_end_matches(',')
+        .replace("FILE", "tenant.yaml");
+    folder.ok(&format!("{first} --home cl-provider"));
+    let (_, then) = identity.split_once("FILE, and liqo-auth ").unwrap();
+    let answer = folder.ok(&format!("{then} --home cl-provider"));
+    folder.write("identity.yaml", &answer);
+    folder.ok(&command_in(apply).replace("FILE", "identity.yaml"));
+    is_well(&folder, "cl-consumer");
+    is_well(&folder, "cl-provider");
+}
+
+#[test]
+fn one_cause_is_one_finding() {
+    let folder = with_peering();
+    let late = "--now +600d";
+    let (what, remedy) = finding(&folder, &format!("{DOCTOR} {late}"));
+    assert!(
+        what.starts_with("the certificate of cl-consumer ended"),
+        "{what}"
+    );
+    assert!(remedy.contains("renew --home cl-provider"), "{remedy}");
+    let key = "cl-provider/private/liqo/secret.authentication-keys.yaml";
+    folder.write(key, "garbage: [");
+    let (what, remedy) = finding(&folder, DOCTOR);
+    assert!(what.contains("secret.authentication-keys.yaml"), "{what}");
+    assert!(!remedy.contains("delete"), "{remedy}");
+}
+
+#[test]
+fn a_ca_that_signs_nothing_any_more_is_found() {
+    let folder = Folder::new();
+    folder.ok("init --home alone --api-server https://172.19.0.2:6443");
+    let doctor = "doctor --home alone --now";
+    assert_eq!(folder.run(&format!("{doctor} +3649d")).code, 0);
+    let (what, remedy) = finding(&folder, &format!("{doctor} +3651d"));
+    assert!(
+        what.starts_with("the CA of this home is valid from "),
+        "{what}"
+    );
+    assert!(
+        remedy.contains("init --home DIR --ca-cert FILE"),
+        "{remedy}"
+    );
+    let (what, _) = finding(&folder, &format!("{doctor} 2020-01-01T00:00:00Z"));
+    assert!(what.starts_with("the CA of this home"), "{what}");
+}
+
+#[test]
+fn status_prints_whole_commands_and_a_drain_the_one_that_lifts_it() {
+    let folder = with_peering();
+    folder.ok("create nonce --home cl-provider --remote-cluster-id cl-other");
+    folder.ok("unauthenticate --yes --home cl-consumer --remote-home cl-provider");
+    let status = folder.run("status --home cl-provider");
+    let says =
+        "To do here: liqo-auth create nonce --remote-cluster-id cl-consumer --home cl-provider\n";
+    assert_eq!((status.code, status.err.as_str()), (0, says), "{status:?}");
+    folder.ok(AUTHENTICATE);
+    folder.ok("drain tenant cl-consumer --home cl-provider");
+    let run = folder.run(AUTHENTICATE);
+    let (_, command) = run.err.split_once("has to lift that first: ").unwrap();
+    folder.ok(command_in(command).split(';').next().unwrap());
+    folder.ok(AUTHENTICATE);
 }
 
 /// Who may write in a home chooses names there. The remedy runs nothing else.

@@ -144,7 +144,7 @@ fn a_sick_home_has_findings_with_remedies() {
         .collect();
     for part in [
         "only this machine reaches https://localhost:6443",
-        "=> chmod go= 'cl-provider/private/liqo/secret.authentication-keys.yaml'",
+        "=> chmod go= -- cl-provider/private/liqo/secret.authentication-keys.yaml",
         "=> Restore cl-provider/manifests/_cluster/clusterrole.broken.yaml",
         "which audit.head names. Line 7 is incomplete",
     ] {
