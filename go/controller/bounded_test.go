@@ -76,6 +76,26 @@ func TestWhatIsWithinTheBoundsStaysAsItIs(t *testing.T) {
 	}
 }
 
+// An object that has exactly what it may have is not even decoded: its fields keep their order.
+func TestTheBoundsThemselvesAreWithin(t *testing.T) {
+	begin, end := `{"z":"`, `","metadata":{"name":"<"}}`
+	full := begin + strings.Repeat("A", small.Bytes-len(begin+end)) + end
+	values := `{"z":[1,2,3,4,5],"metadata":{"name":"<"},"data":"x"}`
+	if len(full) != small.Bytes || mostValues([]byte(values)) != small.Values {
+		t.Fatalf("%d bytes, %d values", len(full), mostValues([]byte(values)))
+	}
+	for _, object := range []string{full, values} {
+		body := `{"items":[` + object + `]}`
+		answer, err := asked(t, pods, answers{200, "application/json", strings.NewReader(body)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, err := read(t, answer); err != nil || found != body {
+			t.Errorf("%v: %s", err, found)
+		}
+	}
+}
+
 func TestLargeObjectsOfAListAreReducedWhileTheyAreRead(t *testing.T) {
 	large := map[string]string{
 		"bytes":  `{"metadata":{"name":"a","managedFields":[]},"data":"` + strings.Repeat("A", 300) + `"}`,
