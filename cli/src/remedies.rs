@@ -147,9 +147,9 @@ pub(crate) fn command(
     Some(with_options(home, &typed))
 }
 
-/// The command that does what is due.
-pub(crate) fn run(home: &Home) -> String {
-    with_options(home, "renew")
+/// The command that does what is due. None on a cluster, where the controllers do it.
+pub(crate) fn run(home: &Home) -> Option<String> {
+    (!home.is_live()).then(|| with_options(home, "renew"))
 }
 
 fn with_options(home: &Home, typed: &str) -> String {

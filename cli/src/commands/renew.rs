@@ -192,17 +192,14 @@ fn tell(
         renewed.extend(is_new.then_some(peering.peer.as_str()));
         let told = answer(home, peering, certificate, is_new);
         context.deeds.tell("certificates", told);
-        let is_open = match &certificate.renewal {
-            _ if is_new => false,
-            Renewal::Cannot(why) => {
-                open.why.get_or_insert_with(|| why.clone());
-                true
-            }
-            Renewal::Due | Renewal::Awaited => true,
-            // A provider may have taken the peer's rights. A consumer has none without it.
-            Renewal::None => peering.role == Role::Provider && certificate.ends < now,
-            Renewal::NotBefore(_) | Renewal::ByHand => false,
-        };
+        if !is_new && let Renewal::Cannot(why) = &certificate.renewal {
+            open.why.get_or_insert_with(|| why.clone());
+        }
+        // A provider may have taken the peer's rights. A consumer has none without it.
+        let has_lost_rights = certificate.renewal == Renewal::None
+            && peering.role == Role::Provider
+            && certificate.ends < now;
+        let is_open = !is_new && (certificate.renewal.is_owed() || has_lost_rights);
         if is_open && let Some(refusal) = peering.refused.first() {
             open.refusal
                 .get_or_insert_with(|| format!("{}: {}", peering.peer, refusal.text));

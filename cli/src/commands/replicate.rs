@@ -11,7 +11,7 @@ use crate::{
     failure::{Code, Failure, Result, paragraph},
     home::Home,
     output::Side,
-    overview::{self, Renewal, Role},
+    overview::{self, Role},
     pair::{Homes, Pair, binds, has_identity},
     provider_side::{ProviderStand, refused},
 };
@@ -94,11 +94,8 @@ fn settle(context: &Context, consumer: &mut Home, provider: &mut Home, side: Sid
         certificates.map(move |(name, certificate)| (peering, name, certificate))
     });
     for (peering, name, certificate) in certificates {
-        let is_due = match &certificate.renewal {
-            Renewal::Cannot(_) | Renewal::Due | Renewal::Awaited => true,
-            Renewal::NotBefore(_) | Renewal::ByHand | Renewal::None => false,
-        };
-        if let Some(refusal) = peering.refused.first().filter(|_| is_due) {
+        let is_owed = certificate.renewal.is_owed();
+        if let Some(refusal) = peering.refused.first().filter(|_| is_owed) {
             return Err(Failure::new(
                 Code::Refused,
                 format!("not renewed: {name}. {provider_id}: {}", refusal.text),

@@ -77,17 +77,16 @@ impl Node {
     /// longer keeps a line of its own.
     pub(crate) fn drawn(&self, drawing: Drawing, paint: Paint) -> String {
         let width = width(&io::stdout()).map_or(WIDEST, |width| width.min(WIDEST));
+        self.drawn_by(&Pen {
+            drawing,
+            width,
+            paint,
+        })
+    }
+
+    fn drawn_by(&self, pen: &Pen) -> String {
         let mut text = String::new();
-        self.draw(
-            &Pen {
-                drawing,
-                width,
-                paint,
-            },
-            "",
-            "",
-            &mut text,
-        );
+        self.draw(pen, "", "", &mut text);
         text
     }
 
@@ -134,19 +133,11 @@ mod tests {
     use super::*;
 
     fn text(node: &Node, drawing: Drawing, width: usize) -> String {
-        let mut text = String::new();
-        let paint = Paint::new(true);
-        node.draw(
-            &Pen {
-                drawing,
-                width,
-                paint,
-            },
-            "",
-            "",
-            &mut text,
-        );
-        text
+        node.drawn_by(&Pen {
+            drawing,
+            width,
+            paint: Paint::new(true),
+        })
     }
 
     #[test]

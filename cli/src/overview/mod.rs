@@ -110,6 +110,16 @@ pub(crate) enum Renewal {
     None,
 }
 
+impl Renewal {
+    /// Whether the next certificate is due, and is not there.
+    pub(crate) const fn is_owed(&self) -> bool {
+        match self {
+            Self::Cannot(_) | Self::Due | Self::Awaited => true,
+            Self::NotBefore(_) | Self::ByHand | Self::None => false,
+        }
+    }
+}
+
 /// All peerings of a home, sorted by the peers' IDs.
 pub(crate) fn peerings(context: &Context, home: &mut Home) -> Result<Vec<Peering>> {
     let mut found = Vec::new();

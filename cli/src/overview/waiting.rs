@@ -61,7 +61,7 @@ pub(super) fn waits_for(status: &Status, role: Role, home: &Home) -> Vec<Waits> 
     let peer = &status.peer;
     let mut all: Vec<Waits> = Vec::new();
     if status.is_due {
-        let run = run().by(Some(remedies::run(home)));
+        let run = run().by(remedies::run(home));
         all.push(Waits::of(What::Run, Party::Administrator, None, run));
     }
     let told = |remedy: &Remedy| {
@@ -233,7 +233,7 @@ fn without_remedy(awaited: &Awaited, peer: &ClusterId, home: &Home) -> Told {
         Awaited::Names => By::ThisSide.does("whether the peer's names are free"),
         Awaited::OwnKey => By::ThisSide.does("its key"),
         // A run signs with this side's key.
-        Awaited::Signature(_) => run().by(Some(remedies::run(home))),
+        Awaited::Signature(_) => run().by(remedies::run(home)),
         Awaited::End(object) => {
             By::ThisCluster.does(format!("the end of {object}, which is being deleted"))
         }

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::ways_out::copied;
+use super::ways_out::{copied, with_peering};
 use crate::tool::{Folder, Run};
 
 const AUTHENTICATE: &str = "authenticate --home cl-consumer --remote-home cl-provider";
@@ -107,14 +107,6 @@ fn follow(folder: &Folder, state: &str, now: &str) {
         }
     }
     panic!("{state}:\n{}", told.join("\n"));
-}
-
-fn with_peering() -> Folder {
-    let folder = Folder::new();
-    folder.ok("init --home cl-consumer --api-server https://172.19.0.2:6443");
-    folder.ok("init --home cl-provider --api-server https://172.19.0.3:6443");
-    folder.ok(AUTHENTICATE);
-    folder
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

@@ -46,7 +46,7 @@ fn is_well(folder: &Folder, home: &str) {
     );
 }
 
-fn with_peering() -> Folder {
+pub(super) fn with_peering() -> Folder {
     let folder = Folder::new();
     folder.ok("init --home cl-consumer --api-server https://172.19.0.2:6443");
     folder.ok("init --home cl-provider --api-server https://172.19.0.3:6443");
