@@ -9,9 +9,9 @@ mod settings;
 mod trials;
 mod webhook;
 
-use std::{env, fs, process::Command, thread::sleep, time::Duration};
+use std::{env, fs, process::Command};
 
-use crate::tool::{Folder, Run};
+use crate::tool::{Folder, Run, running::until};
 
 /// The kubeconfigs of the consumer `rome` and the provider `milan`, in a folder.
 struct Clusters(Folder);
@@ -47,17 +47,6 @@ impl Clusters {
         let status = self.0.ok("status --kubeconfig milan");
         assert!(status.contains("Ended"), "{status}");
         assert!(!status.contains("liqo-auth renew"), "{status}");
-    }
-
-    /// Waits for a condition, for half a minute at most.
-    fn until(&self, what: &str, holds: impl Fn() -> bool) {
-        for _ in 0..300 {
-            if holds() {
-                return;
-            }
-            sleep(Duration::from_millis(100));
-        }
-        panic!("not seen within half a minute: {what}");
     }
 
     /// Everything that a command may change, with its version.

@@ -4,7 +4,7 @@ use std::{env, process::Command};
 
 use serde_json::json;
 
-use super::{BOTH, Clusters, controllers::Running};
+use super::{BOTH, Clusters, controllers::start, until};
 use crate::tool::Run;
 
 const GENERATE: &str = "generate peering-user --kubeconfig milan --consumer-cluster-id rome";
@@ -33,7 +33,7 @@ impl Clusters {
             "auth whoami -o jsonpath={.status.userInfo.username}",
         );
         assert!(said.starts_with("liqo-peer-user-rome-"), "{said}");
-        self.until("the peering user has its rights", || self.user_may_read());
+        until("the peering user has its rights", || self.user_may_read());
         // It has no rights beyond Liqo's roles.
         for forbidden in [
             "get secrets -n liqo",
@@ -91,7 +91,7 @@ impl Clusters {
             "{waits:?}"
         );
 
-        let provider = Running::start(self, "milan-service", "--provider");
+        let provider = start(self, "milan-service", "--provider");
         // The nonce of the ended peering may have served again by now: then rome is in already.
         let invited = self
             .0
@@ -121,7 +121,7 @@ impl Clusters {
 
     fn deletes_the_peering_user(&self) {
         self.0.ok(DELETE);
-        self.until("the peering user has no rights", || {
+        until("the peering user has no rights", || {
             self.is_forbidden(READ) && self.is_forbidden("get configmaps -n liqo")
         });
         let tenants = "get tenants -n liqo-tenant-rome";
@@ -135,7 +135,7 @@ impl Clusters {
         let next = self.0.ok(GENERATE);
         assert!(self.is_forbidden(READ));
         self.0.write("user", &next);
-        self.until("the next peering user has its rights", || {
+        until("the next peering user has its rights", || {
             self.user_may_read()
         });
     }
@@ -144,7 +144,7 @@ impl Clusters {
     fn exchanges_peering_users_with_liqoctl(&self) {
         self.liqoctl(DELETE);
         assert_eq!(self.of_peering_users(), "");
-        self.until("the peering user has no rights", || self.is_forbidden(READ));
+        until("the peering user has no rights", || self.is_forbidden(READ));
 
         self.0.write("deployment.json", &liqo_deployment());
         self.kubectl("milan", "create -f deployment.json");

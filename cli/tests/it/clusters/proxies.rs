@@ -1,6 +1,6 @@
 //! API servers behind a proxy.
 
-use super::{BOTH, Clusters, controllers::Running};
+use super::{BOTH, Clusters, controllers::start, until};
 use crate::connect_proxy::{ConnectProxy, no_proxy_at};
 
 const AUTHENTICATE: &str = "authenticate --kubeconfig rome --remote-kubeconfig by-proxy";
@@ -42,11 +42,11 @@ fn the_replicator_reaches_a_provider_by_the_proxy_of_the_identity() {
         .0
         .ok(&format!("authenticate {BOTH} --proxy-url {url}"));
     assert!(clusters.kubeconfig("").contains(&url));
-    let replicating = Running::start(&clusters, "rome", "--consumer --replicate");
+    let replicating = start(&clusters, "rome", "--consumer --replicate");
     let request = "create resourceslice pool --kubeconfig rome --remote-cluster-id milan --cpu 2 --wait=false";
     let run = clusters.0.run(request);
     let replicas = "get resourceslices.authentication.liqo.io -n liqo-tenant-rome -o name";
-    clusters.until(&format!("the slice has a replica, after {run:?}"), || {
+    until(&format!("the slice has a replica, after {run:?}"), || {
         clusters.kubectl("milan", replicas).contains("/pool")
     });
     clusters.only_milan_was_asked_for(&proxy);
@@ -72,9 +72,9 @@ impl Clusters {
     fn says_that_the_proxy_is_down(&self) {
         let url = format!("http://{}", no_proxy_at());
         self.0.ok(&format!("authenticate {BOTH} --proxy-url {url}"));
-        let replicating = Running::start(self, "rome", "--consumer --replicate");
+        let replicating = start(self, "rome", "--consumer --replicate");
         let events = "get events -n liqo-tenant-milan -o custom-columns=:.reason,:.message";
-        self.until("an event names the proxy", || {
+        until("an event names the proxy", || {
             let events = self.kubectl("rome", events);
             let mut events = events.lines();
             events.any(|event| event.starts_with("NotReplicated") && event.contains(&url))

@@ -2,7 +2,8 @@
 
 use std::{thread::sleep, time::Duration};
 
-use super::{BOTH, Clusters, controllers::Running};
+use super::{BOTH, Clusters, controllers::start};
+use crate::tool::running::Running;
 
 #[test]
 #[ignore = "needs the clusters that e2e/run starts"]
@@ -10,7 +11,7 @@ fn killed_replicas_leave_one_request_and_nothing_behind() {
     let clusters = Clusters::new();
     clusters.ends_what_is_there();
     let mut providers = [(); 3].map(|()| Some(provider(&clusters)));
-    let _consumers = [(); 2].map(|()| Running::start(&clusters, "rome-service", "--consumer"));
+    let _consumers = [(); 2].map(|()| start(&clusters, "rome-service", "--consumer"));
     let requests = clusters.kubectl("milan", "get csr -o name").lines().count();
     for round in 0..20 {
         let mut authenticate = clusters.0.command(&format!("authenticate {BOTH}"));
@@ -31,5 +32,5 @@ fn killed_replicas_leave_one_request_and_nothing_behind() {
 }
 
 fn provider(clusters: &Clusters) -> Running {
-    Running::start(clusters, "milan-service", "--provider")
+    start(clusters, "milan-service", "--provider")
 }

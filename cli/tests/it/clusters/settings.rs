@@ -1,6 +1,6 @@
 //! Settings that change while the controllers run.
 
-use super::{BOTH, Clusters, controllers::Running};
+use super::{BOTH, Clusters, controllers::start, until};
 
 #[test]
 #[ignore = "needs the clusters that e2e/run starts"]
@@ -13,7 +13,7 @@ fn settings_count_at_once_and_invite() {
         "milan",
         "delete namespace liqo-tenant-rome --ignore-not-found",
     );
-    let provider = Running::start(&clusters, "milan-service", "--provider");
+    let provider = start(&clusters, "milan-service", "--provider");
 
     // A peer that is declared is invited, once.
     clusters.set(
@@ -21,7 +21,7 @@ fn settings_count_at_once_and_invite() {
         r#"{"peers":{"rome":{"invite":true}},"requireApproval":true}"#,
     );
     let nonce = "get nonce --kubeconfig milan --remote-cluster-id rome";
-    clusters.until("rome is invited", || clusters.0.run(nonce).code == 0);
+    until("rome is invited", || clusters.0.run(nonce).code == 0);
     // What cannot be read changes nothing.
     clusters.set("milan", r#"{"requireAproval":false}"#);
     let run = clusters.0.run(&format!("authenticate {BOTH}"));
@@ -42,11 +42,11 @@ fn settings_count_at_once_and_invite() {
     let before = clusters.kubectl("milan", address);
     let moved = "https://milan.example:6443";
     clusters.set("milan", &format!(r#"{{"apiServer":"{moved}"}}"#));
-    clusters.until("the address is told", || {
+    until("the address is told", || {
         clusters.kubectl("milan", address) == moved
     });
     clusters.set("milan", r#"{"peers":{"rome":{"invite":true}}}"#);
-    clusters.until("the address is as before", || {
+    until("the address is as before", || {
         clusters.kubectl("milan", address) == before
     });
     clusters.ends();
@@ -72,13 +72,13 @@ fn settings_count_at_once_and_invite() {
         "delete secret liqo-nonce -n liqo-tenant-rome --ignore-not-found",
     );
     clusters.asks_for_a_nonce();
-    clusters.until("an event names the command", || {
+    until("an event names the command", || {
         let events = clusters.kubectl("milan", "get events -n liqo-tenant-rome");
         events.contains("liqo-auth create nonce --remote-cluster-id rome")
     });
     let nonce =
         "get secret liqo-nonce -n liqo-tenant-rome --ignore-not-found -o jsonpath={.data.nonce}";
-    clusters.until("the question is taken back", || {
+    until("the question is taken back", || {
         clusters
             .kubectl("milan", "get secrets -n liqo-tenant-rome -o name")
             .is_empty()
@@ -88,7 +88,7 @@ fn settings_count_at_once_and_invite() {
     clusters.kubectl("milan", "delete configmap liqo-auth-settings -n liqo");
     clusters.kubectl("milan", forgotten);
     clusters.asks_for_a_nonce();
-    clusters.until("the nonce is made", || {
+    until("the nonce is made", || {
         !clusters.kubectl("milan", nonce).is_empty()
     });
     provider.stop();

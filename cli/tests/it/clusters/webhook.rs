@@ -1,10 +1,10 @@
 //! The admission webhook of running controllers, called by a real API server.
 
-use std::{net::TcpListener, process::Command};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::{BOTH, Clusters, controllers::Running};
+use super::{BOTH, Clusters, controllers::start, until};
 
 #[test]
 #[ignore = "needs the clusters that e2e/run starts"]
@@ -16,13 +16,10 @@ fn an_api_server_asks_the_webhook() {
     openssl.args("-addext subjectAltName=IP:127.0.0.1 -keyout tls.key -out tls.crt".split(' '));
     let made = openssl.current_dir(clusters.0.path("")).output().unwrap();
     assert!(made.status.success(), "{made:?}");
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = free.local_addr().unwrap();
-    drop(free);
-    let options = format!(
-        "--provider --webhook {address} --webhook-tls-cert tls.crt --webhook-tls-key tls.key"
-    );
-    let running = Running::start(&clusters, "milan-service", &options);
+    let options =
+        "--provider --webhook 127.0.0.1:0 --webhook-tls-cert tls.crt --webhook-tls-key tls.key";
+    let running = start(&clusters, "milan-service", options);
+    let address = running.listens_for("the webhook").unwrap();
     let url = format!("https://{address}");
     clusters.0.write(
         "webhook.json",
@@ -35,7 +32,7 @@ fn an_api_server_asks_the_webhook() {
     clusters
         .0
         .ok("create nonce --kubeconfig milan --remote-cluster-id rome");
-    clusters.until("the webhook is asked", || {
+    until("the webhook is asked", || {
         let run = clusters.applies("rome", "elsewhere");
         run.code != 0 && run.err.contains("must be created in a tenant namespace")
     });

@@ -10,7 +10,7 @@ use liqo_auth::{
 };
 use serde_json::{Value, json};
 
-use super::{Cluster, Running, until};
+use super::{Cluster, start, until};
 use crate::{
     fake::{FakeApiServer, Rule},
     tool::Folder,
@@ -113,7 +113,7 @@ fn rule(group: &str, resource: &str, verbs: &[&str]) -> Value {
 fn the_controllers_of_the_provider_answer_a_peering_user() {
     let folder = Folder::new();
     let clusters = Clusters::start(&folder);
-    let running = Running::start(&folder);
+    let running = start(&folder);
     let run = folder.run(AUTHENTICATE);
     assert_eq!(run.code, 0, "{run:?}");
     let first = " INFO   (remote) By a peering user: the controllers of milan answer\n";
@@ -157,7 +157,7 @@ fn the_controllers_of_the_provider_answer_a_peering_user() {
 fn the_key_that_a_person_names_is_the_only_one_that_a_provider_may_prove() {
     let folder = Folder::new();
     let clusters = Clusters::start(&folder);
-    let running = Running::start(&folder);
+    let running = start(&folder);
     folder.ok("init --home home --cluster-id rome");
     let authenticate = "authenticate --home home --remote-kubeconfig user --provider-key";
     let other = format!("SHA256:{}", "00".repeat(32));
@@ -267,7 +267,7 @@ fn a_peering_user_ends_the_peering_and_peers_again_until_the_end_is_final() {
     let clusters = Clusters::start(&folder);
     let error = folder.refused(UNAUTHENTICATE, "", 4);
     assert!(error.contains("rome and milan have no peering"), "{error}");
-    let running = Running::start(&folder);
+    let running = start(&folder);
     folder.ok(AUTHENTICATE);
 
     let before = clusters.settled();
@@ -336,7 +336,7 @@ fn a_certificate_that_does_not_log_in_is_for_the_providers_administrator() {
     let folder = Folder::new();
     let clusters = Clusters::start(&folder);
     let (refused, _) = clusters.milan.has_logins(&clusters.rome);
-    let running = Running::start(&folder);
+    let running = start(&folder);
     folder.ok(AUTHENTICATE);
     refused.store(1, Ordering::Relaxed);
     let run = folder.run(AUTHENTICATE);

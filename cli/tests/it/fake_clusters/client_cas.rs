@@ -6,7 +6,7 @@ use liqo_auth::crypto::{Authority, Entropy};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use super::{Cluster, Running, signer, until};
+use super::{Cluster, signer, start, start_as, until};
 use crate::{
     fake::{FakeApiServer, Rule},
     tool::Folder,
@@ -21,7 +21,7 @@ fn the_controllers_have_signed_anew_what_no_client_ca_has_signed() {
     let (first, second) = (ca(1), ca(2));
     let signs = milan.signs_with(1);
     milan.trusts(&[&first]);
-    let running = Running::start(&folder);
+    let running = start(&folder);
     folder.ok(AUTHENTICATE);
     folder.ok("create resourceslice mypool --kubeconfig rome --remote-kubeconfig milan");
     let before = milan.certificates();
@@ -56,7 +56,7 @@ fn without_the_right_to_read_them_the_controllers_go_on_and_say_so_once() {
     let _signs = milan.signs_with(1);
     milan.trusts(&[&ca(2)]);
     let server = milan.has_a_user(&folder, "account", all_but_the_client_cas());
-    let running = Running::start_as(&folder, "--kubeconfig account --provider");
+    let running = start_as(&folder, "--kubeconfig account --provider");
     folder.ok(AUTHENTICATE);
     until("they say it", || {
         folder.read("log").contains("client CAs are not read")
@@ -82,7 +82,7 @@ fn a_set_that_cannot_be_read_decides_nothing_and_is_named() {
     let (milan, _rome) = clusters(&folder);
     let _signs = milan.signs_with(1);
     milan.trusts(&["no certificate"]);
-    let running = Running::start(&folder);
+    let running = start(&folder);
     until("it is named", || {
         folder.read("log").contains("client CAs cannot be read")
     });

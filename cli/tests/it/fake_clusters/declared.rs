@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Cluster, Running, until};
+use super::{Cluster, start, until};
 use crate::tool::Folder;
 
 /// What lets the peer in.
@@ -12,7 +12,7 @@ const LINE: &str = "tolerateNoHandshake: true";
 fn a_tenant_without_a_handshake_names_the_setting_that_lets_it_in() {
     let folder = Folder::new();
     let milan = Cluster::start(&folder, "milan");
-    let running = Running::start(&folder);
+    let running = start(&folder);
     milan.server.put(json!({
         "apiVersion": "v1",
         "kind": "Namespace",

@@ -3,7 +3,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use super::{Cluster, Running};
+use super::{Cluster, start};
 use crate::{fake::Rule, tool::Folder};
 
 const AUTHENTICATE: &str = "authenticate --kubeconfig rome --remote-kubeconfig milan";
@@ -274,7 +274,7 @@ fn a_peering_user_authenticates_in_band() {
             .collect()
     };
     folder.ok("create nonce --kubeconfig milan --remote-cluster-id rome");
-    let running = Running::start(&folder);
+    let running = start(&folder);
     milan.has_a_user(&folder, "user", user(&["get"]));
     folder.ok("authenticate --kubeconfig rome --remote-kubeconfig user --in-band");
     assert_eq!(

@@ -4,7 +4,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{crypto::Nonce, model::Timestamp, policy::Policy};
 use serde_json::{Value, json};
 
-use super::{Cluster, Running, signer::now, until};
+use super::{Cluster, signer::now, start, until};
 use crate::tool::Folder;
 
 #[test]
@@ -69,7 +69,7 @@ fn nonces_and_certificates_have_the_lifetimes_of_the_settings() {
 fn the_controllers_follow_the_lifetimes() {
     let folder = Folder::new();
     let milan = Cluster::start(&folder, "milan");
-    let running = Running::start(&folder);
+    let running = start(&folder);
     milan.set(&json!({
         "apiServer": "https://milan.example:6443",
         "nonceLifetime": "90m",

@@ -1,11 +1,11 @@
 //! The addresses where running controllers answer, and clients that use them up.
 
 use std::{
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{SocketAddr, TcpStream},
     process::Command,
 };
 
-use super::{Cluster, Running, until};
+use super::{Cluster, start_as, until};
 use crate::tool::Folder;
 
 /// More than an address takes.
@@ -15,15 +15,17 @@ const MANY: usize = 100;
 fn silent_clients_hold_up_no_probe() {
     let folder = Folder::new();
     let _milan = Cluster::start(&folder, "milan");
-    let metrics = free_address();
-    let options = format!("--kubeconfig milan --provider --metrics {metrics}");
-    let running = Running::start_as(&folder, &options);
+    let running = start_as(
+        &folder,
+        "--kubeconfig milan --provider --metrics 127.0.0.1:0",
+    );
+    let metrics = running.metrics();
     let silent = |address: SocketAddr| -> Vec<TcpStream> {
         let connected = (0..MANY).map(|_| TcpStream::connect(address).unwrap());
         connected.collect()
     };
     let of_metrics = silent(metrics);
-    let of_probes = silent(running.address);
+    let of_probes = silent(running.probes());
     until("a probe is answered", || running.is_ready());
     // Another client still reads the metrics.
     until("the metrics are answered", || {
@@ -38,10 +40,9 @@ fn the_metrics_are_for_the_holders_of_the_token() {
     let folder = Folder::new();
     let _milan = Cluster::start(&folder, "milan");
     folder.write("token", "first\n");
-    let metrics = free_address();
-    let options =
-        format!("--kubeconfig milan --provider --metrics {metrics} --metrics-token-file token");
-    let running = Running::start_as(&folder, &options);
+    let options = "--kubeconfig milan --provider --metrics 127.0.0.1:0 --metrics-token-file token";
+    let running = start_as(&folder, options);
+    let metrics = running.metrics();
     let shows = |token: &str| {
         let header = format!("Authorization: Bearer {token}");
         get(metrics, "127.0.0.1", &header).contains("liqo_auth_looks_total")
@@ -51,7 +52,7 @@ fn the_metrics_are_for_the_holders_of_the_token() {
     folder.write("token", "second\n");
     assert!(shows("second") && !shows("first"));
     // The probes' address does not have them.
-    assert!(!get(running.address, "127.0.0.1", "").contains("liqo_auth"));
+    assert!(!get(running.probes(), "127.0.0.1", "").contains("liqo_auth"));
     running.stop();
 }
 
@@ -73,11 +74,6 @@ fn files_that_are_wrong_are_refused_at_the_start() {
     let options = format!("{options} --webhook-client-ca empty");
     let error = folder.refused(&format!("{run} {options}"), "", 2);
     assert!(error.contains("empty is no CA certificate"), "{error}");
-}
-
-fn free_address() -> SocketAddr {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    free.local_addr().unwrap()
 }
 
 /// The metrics at an address, for a client with an address of its own.

@@ -4,7 +4,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::model::{Kubeconfig, UserCredential};
 use serde_json::{Value, json};
 
-use super::{Cluster, Running, signed_nonce, until};
+use super::{Cluster, signed_nonce, start_as, until};
 use crate::tool::{Folder, Run};
 
 const AUTHENTICATE: &str = "authenticate --kubeconfig rome --remote-kubeconfig milan";
@@ -143,7 +143,7 @@ fn a_running_peering_keeps_its_key_and_doctor_says_what_that_means() {
 fn the_controllers_and_the_tool_use_the_same_key() {
     let folder = Folder::new();
     let (rome, _milan) = clusters(&folder);
-    let running = Running::start_as(&folder, "--kubeconfig rome --consumer");
+    let running = start_as(&folder, "--kubeconfig rome --consumer");
     rome.set(&json!({
         "apiServer": "https://rome.example:6443",
         "keyPerProvider": true,

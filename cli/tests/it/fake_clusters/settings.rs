@@ -3,7 +3,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use super::{Cluster, Running, signed_nonce, until};
+use super::{Cluster, signed_nonce, start, until};
 use crate::tool::{Folder, make_ca};
 
 /// The CA belongs to the URL: with another URL, the kubeconfig's CA counts no more.
@@ -107,7 +107,7 @@ fn the_settings_for_peers_are_in_a_secret() {
 fn the_controllers_follow_the_settings_for_peers() {
     let folder = Folder::new();
     let milan = Cluster::start(&folder, "milan");
-    let running = Running::start(&folder);
+    let running = start(&folder);
     milan.declare_rome();
     until("rome is invited", || milan.invites());
     // What cannot be read changes nothing, and the log says where it is.
@@ -190,7 +190,7 @@ fn the_controllers_follow_the_clusters_own_ca() {
     let (first, next) = (milan.has_a_signer(), rome.has_a_signer());
     milan.server.put(root_ca(&first));
     milan.set(&json!({ "apiServer": "https://milan.example:6443" }));
-    let running = Running::start(&folder);
+    let running = start(&folder);
     folder.ok("authenticate --kubeconfig rome --remote-kubeconfig milan");
     let peers_have = |ca: &str| {
         let tenants = milan.named("tenants", "rome");

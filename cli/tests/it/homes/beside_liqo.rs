@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::tool::{Folder, Run};
+use crate::tool::{Folder, Run, running::until};
 
 #[test]
 #[ignore = "needs the clusters that e2e/run starts"]
@@ -19,7 +19,7 @@ fn a_home_provides_for_a_cluster() {
     clusters.runs("export KUBECONFIG=milan.kubeconfig");
     let secret = "kubectl -n liqo-tenant-milan get secret \
                   kubeconfig-controlplane-milan -o jsonpath={.data.kubeconfig}";
-    clusters.until("Liqo has made the kubeconfig", || {
+    until("Liqo has made the kubeconfig", || {
         clusters.shell("rome", secret).code == 0
     });
     clusters.ok("rome", &format!("{secret} | base64 -d > peer.kubeconfig"));
@@ -34,7 +34,7 @@ fn a_home_provides_for_a_cluster() {
     let create = "timeout 3 liqoctl create resourceslice pool --remote-cluster-id milan";
     assert_eq!(clusters.shell("rome", create).code, 124);
     let slice = "kubectl -n liqo-tenant-rome get resourceslices.authentication.liqo.io pool";
-    clusters.until("the replica is at milan", || {
+    until("the replica is at milan", || {
         clusters.shell("milan", slice).code == 0
     });
     let take = format!("{slice} -o yaml | liqo-auth apply --home milan -f -");
@@ -44,7 +44,7 @@ fn a_home_provides_for_a_cluster() {
         "kubeconfig-controlplane-milan",
         "kubeconfig-resourceslice-pool",
     );
-    clusters.until("the slice has its kubeconfig", || {
+    until("the slice has its kubeconfig", || {
         clusters.shell("rome", &secret).code == 0
     });
     clusters.ok("rome", &format!("{secret} | base64 -d > slice.kubeconfig"));
@@ -167,16 +167,5 @@ impl Clusters {
             );
         }
         Run::of(bash.current_dir(self.0.path("")).output().unwrap())
-    }
-
-    /// Waits for a condition, for half a minute at most.
-    fn until(&self, what: &str, holds: impl Fn() -> bool) {
-        for _ in 0..60 {
-            if holds() {
-                return;
-            }
-            sleep(Duration::from_millis(500));
-        }
-        panic!("not seen within half a minute: {what}");
     }
 }

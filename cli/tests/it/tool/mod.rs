@@ -1,5 +1,6 @@
 //! Runs the tool in a folder of its own.
 
+pub(crate) mod running;
 pub(crate) mod server;
 
 use std::{
