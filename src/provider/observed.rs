@@ -62,6 +62,11 @@ pub(crate) struct Observed<'o> {
     pub(super) cluster_role_bindings: Vec<&'o ClusterRoleBinding>,
     pub(super) control_plane_roles: Vec<&'o ClusterRole>,
     pub(super) cluster_wide_roles: Vec<&'o ClusterRole>,
+    /// The bindings that cannot be read, whosever they are.
+    pub(super) unreadable_bindings: Vec<&'o Object>,
+    /// The error, if a ClusterRole or a binding by which the peer gets its rights cannot be read.
+    /// Then nothing is granted, and only a withdrawal of rights continues.
+    pub(super) unreadable_rights: Option<Error>,
 }
 
 impl<'o> Observed<'o> {
@@ -88,7 +93,6 @@ impl<'o> Observed<'o> {
                 Ok(record) => (record, None),
                 Err(error) => (None, Some(error)),
             };
-        check_bindings(view, &namespace_name)?;
         let (role_bindings, role_bindings_elsewhere) = view
             .readable::<RoleBinding>()
             .partition(|binding| binding.metadata.namespace == namespace_name);
@@ -134,8 +138,14 @@ impl<'o> Observed<'o> {
                 .filter(|map| map.key().1 == namespace_name)
                 .collect(),
             cluster_role_bindings: view.readable().collect(),
-            control_plane_roles: roles(view, names::CONTROL_PLANE_ROLE)?,
-            cluster_wide_roles: roles(view, names::CLUSTER_WIDE_ROLE)?,
+            control_plane_roles: roles(view, names::CONTROL_PLANE_ROLE),
+            cluster_wide_roles: roles(view, names::CLUSTER_WIDE_ROLE),
+            unreadable_bindings: [Kind::RoleBinding, Kind::ClusterRoleBinding]
+                .into_iter()
+                .flat_map(|kind| view.present(kind))
+                .filter(|binding| binding.as_unreadable().is_some())
+                .collect(),
+            unreadable_rights: check_rights(view, &namespace_name).err(),
         };
         observed.find_tenant(view)?;
         Ok(observed)
@@ -161,12 +171,18 @@ impl<'o> Observed<'o> {
         self.unreadable_record.clone().map_or(Ok(()), Err)
     }
 
+    /// Checks that the ClusterRoles and the peer's bindings can be read.
+    pub(super) fn check_rights(&self) -> Result<(), Error> {
+        self.unreadable_rights.clone().map_or(Ok(()), Err)
+    }
+
     /// Checks that every existing object of the handshake can be read.
     pub(super) fn check_readable(&self) -> Result<(), Error> {
         let error = self
             .unreadable_record
             .as_ref()
             .or(self.unreadable_handshake.as_ref())
+            .or(self.unreadable_rights.as_ref())
             .or(self.ambiguous_tenant.as_ref());
         match (error, self.unreadable_tenant) {
             (Some(error), _) => Err(error.clone()),
@@ -278,6 +294,13 @@ impl<'o> Observed<'o> {
         let mut cluster_wide = self.cluster_role_bindings.iter();
         in_namespace.any(|binding| self.is_given(&binding.metadata))
             || cluster_wide.any(|binding| self.is_given(&binding.metadata))
+            || self.unreadable_given().next().is_some()
+    }
+
+    /// The bindings that cannot be read and are the peer's by their metadata.
+    pub(super) fn unreadable_given(&self) -> impl Iterator<Item = &'o Object> {
+        let bindings = self.unreadable_bindings.iter().copied();
+        bindings.filter(|binding| self.is_given(binding.metadata()))
     }
 
     /// Whether Liqo or this library made a binding for the peer, by its metadata.
@@ -303,9 +326,10 @@ impl<'o> Observed<'o> {
     }
 }
 
-/// Checks that each binding can be read that comes with the peer's credential, or that may be
-/// one. Bindings elsewhere are other people's, and may be larger than the limits.
-fn check_bindings(view: &View<'_>, namespace: &str) -> Result<(), Error> {
+/// Checks that each ClusterRole can be read that the peer is bound to, and each binding that comes
+/// with the peer's credential, or that may be one. Bindings elsewhere are other people's, and may
+/// be larger than the limits.
+fn check_rights(view: &View<'_>, namespace: &str) -> Result<(), Error> {
     view.refuse_unreadable(Kind::RoleBinding, |found| {
         let place = found.id.namespace.as_str();
         found.may_be_of(Kind::RoleBinding) && (place.is_empty() || place == namespace)
@@ -314,6 +338,9 @@ fn check_bindings(view: &View<'_>, namespace: &str) -> Result<(), Error> {
         let name = found.id.name.as_str();
         found.may_be_of(Kind::ClusterRoleBinding)
             && (name.is_empty() || name.starts_with(names::BINDING_PREFIX))
+    })?;
+    view.refuse_unreadable(Kind::ClusterRole, |found| {
+        found.may_be_of(Kind::ClusterRole)
     })
 }
 
@@ -341,12 +368,12 @@ fn is_slice_record(configuration: &Configuration, peer: &ClusterId, metadata: &M
         && metadata.label(names::RECORD_PEER_LABEL) == Some(peer.as_str())
 }
 
-/// The ClusterRoles with this value of the label `app.kubernetes.io/name`, in the
+/// The readable ClusterRoles with this value of the label `app.kubernetes.io/name`, in the
 /// order of their names.
-fn roles<'o>(view: &View<'o>, label_value: &str) -> Result<Vec<&'o ClusterRole>, Error> {
+fn roles<'o>(view: &View<'o>, label_value: &str) -> Vec<&'o ClusterRole> {
     let wanted =
         |role: &&ClusterRole| role.metadata.label(names::APP_NAME_LABEL) == Some(label_value);
-    let mut roles: Vec<&ClusterRole> = view.every::<ClusterRole>()?.filter(wanted).collect();
+    let mut roles: Vec<&ClusterRole> = view.readable().filter(wanted).collect();
     roles.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
-    Ok(roles)
+    roles
 }

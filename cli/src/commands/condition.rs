@@ -82,8 +82,12 @@ fn set(context: &Context, peer: &ClusterId, change: Change) -> Result<()> {
     let condition = change.condition();
     let mut home = get::open_with_tenant(context, peer)?;
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
-    let before = provider.condition()?;
-    match (before, condition) {
+    // A drain works whatever cannot be read.
+    let before = match provider.condition() {
+        Err(_) if condition == TenantCondition::Drained => None,
+        before => Some(before?),
+    };
+    match (before.unwrap_or_default(), condition) {
         (TenantCondition::Active, TenantCondition::Active) => {
             let unchanged = match change {
                 Change::Activate => "is active already",
@@ -117,10 +121,12 @@ fn set(context: &Context, peer: &ClusterId, change: Change) -> Result<()> {
     provider.administer(&subject, |provider, view, env| {
         // Another administrator may have set it since. A controller may have carried out
         // the first effect of this command.
-        let found = condition_of(provider, view, env.now)?;
-        if found != before && found != condition {
-            overtaken_by.set(Some(found));
-            return Ok(Step::default());
+        if before.is_some() {
+            let found = condition_of(provider, view, env.now)?;
+            if Some(found) != before && found != condition {
+                overtaken_by.set(Some(found));
+                return Ok(Step::default());
+            }
         }
         provider.set_condition(view, condition)
     })?;

@@ -87,7 +87,8 @@ impl Granted<'_> {
 /// The missing bindings among those that Liqo makes for a peer that is not drained.
 ///
 /// # Errors
-/// [`LocalFault::Conflict`] if a binding of that name grants other rights.
+/// [`LocalFault::Conflict`] if a binding of that name grants other rights, or the error of a
+/// binding or ClusterRole that cannot be read.
 pub(crate) fn missing_bindings(
     observed: &Observed<'_>,
     tenant: &Tenant,
@@ -121,6 +122,7 @@ fn role_binding(observed: &Observed<'_>, role: &ClusterRole, tenant: &Tenant) ->
 
 /// The missing cluster-wide bindings for the group of the peer's slices.
 pub(super) fn missing_cluster_wide(observed: &Observed<'_>) -> Result<Vec<Object>, Error> {
+    observed.check_rights()?;
     let mut bindings = Vec::new();
     for role in &observed.cluster_wide_roles {
         let name = names::cluster_role_binding(&role.metadata.name, &observed.peer);
@@ -143,8 +145,11 @@ fn metadata(name: String, namespace: String, peer: &ClusterId) -> Metadata {
     Metadata::labelled(name, namespace, labels)
 }
 
-/// The notices about missing ClusterRoles.
+/// The notices about missing ClusterRoles. One that cannot be read may be there.
 pub(crate) fn notices(observed: &Observed<'_>) -> Vec<Notice> {
+    if observed.unreadable_rights.is_some() {
+        return Vec::new();
+    }
     [
         (names::CONTROL_PLANE_ROLE, &observed.control_plane_roles),
         (names::CLUSTER_WIDE_ROLE, &observed.cluster_wide_roles),

@@ -17,6 +17,7 @@ impl Observed<'_> {
         in_namespace.any(|it| self.binds_peer(&it.metadata, &it.subjects))
             || elsewhere.any(|it| self.binds_peer(&it.metadata, &it.subjects))
             || cluster_wide.any(|it| self.binds_peer(&it.metadata, &it.subjects))
+            || self.unreadable_given().next().is_some()
             || maps.any(|map| grants(map, self))
     }
 

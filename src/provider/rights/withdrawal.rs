@@ -25,6 +25,9 @@ pub(crate) fn withdraw(look: &Look<'_>, plan: &mut Plan<'_>) {
     if observed.holds_rights() {
         plan.tell(Event::new(look.peer(), Decision::RightsWithdrawn));
     }
+    for binding in observed.unreadable_given() {
+        plan.withdraw_present(binding);
+    }
     for binding in &observed.role_bindings {
         if observed.binds_peer(&binding.metadata, &binding.subjects) {
             plan.withdraw(*binding);

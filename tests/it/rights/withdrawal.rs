@@ -4,10 +4,10 @@ use liqo_auth::{
     Machine,
     crypto::{Authority, Csr, Entropy, Subject},
     error::{Fault, LocalFault},
-    machine::{Awaited, Env, MessageBody, Objects},
+    machine::{Awaited, Env, MessageBody, Notice, Objects},
     model::{
-        ClusterRoleBinding, Kind, Metadata, Object, Resource, RoleBinding, Secret, Tenant,
-        TenantCondition, TextMap, names,
+        ClusterRoleBinding, Kind, Metadata, Object, ObjectRef, Resource, RoleBinding, Secret,
+        Tenant, TenantCondition, TextMap, names,
     },
 };
 use liqo_auth_rehearsal::{ALL, Occurrence, Rehearsal};
@@ -132,6 +132,64 @@ fn an_unreadable_secret_does_not_prevent_the_withdrawal_of_rights() {
                 .play(Occurrence::Provider { effects: ALL })
                 .unwrap();
             assert_eq!(bindings(&rehearsal.at_provider), 0, "{name}, {condition:?}");
+        }
+    }
+}
+
+/// Whoever may write what gives the peer its rights: the withdrawal needs its metadata alone.
+#[test]
+fn a_binding_or_a_role_that_cannot_be_read_does_not_prevent_the_withdrawal_of_rights() {
+    let namespace = "liqo-tenant-cl-consumer";
+    let cluster_wide = "liqo-virtual-kubelet-remote-clusterwide";
+    for id in [
+        ObjectRef::new(
+            Kind::RoleBinding,
+            namespace,
+            "liqo-binding-liqo-remote-controlplane",
+        ),
+        ObjectRef::new(
+            Kind::ClusterRoleBinding,
+            "",
+            format!("liqo-binding-{cluster_wide}-cl-consumer"),
+        ),
+        ObjectRef::new(Kind::ClusterRole, "", cluster_wide),
+    ] {
+        for condition in [None, Some(TenantCondition::Drained)] {
+            let mut rehearsal = authenticated();
+            let mut value = { rehearsal.at_provider.iter() }
+                .find(|object| object.id() == id)
+                .unwrap()
+                .to_value();
+            value["metadata"]["annotations"] =
+                serde_json::json!({ "padding": "A".repeat(300 * 1024) });
+            rehearsal.at_provider.insert(Object::from_value(value));
+            let consumer = rehearsal.consumer.cluster_id().clone();
+            let view = rehearsal.at_provider.view(&consumer);
+            // Nothing is granted meanwhile, and nobody is told that a role is missing.
+            let error = rehearsal.provider.look(&view, rehearsal.now).unwrap_err();
+            assert_eq!(error.at().object.as_ref(), Some(&id));
+
+            match condition {
+                Some(condition) => set_condition(&mut rehearsal, condition),
+                None => {
+                    let id = tenant(&rehearsal).id();
+                    rehearsal.at_provider.delete(&id);
+                }
+            }
+            let status = rehearsal
+                .provider
+                .look(&rehearsal.at_provider.view(&consumer), rehearsal.now);
+            let missing = |notice: &Notice| matches!(notice, Notice::NoClusterRole { .. });
+            assert!(!status.unwrap().notices.iter().any(missing));
+            rehearsal
+                .play(Occurrence::Provider { effects: ALL })
+                .unwrap();
+            let left = { rehearsal.at_provider.iter() }
+                .filter(|object| {
+                    [Kind::RoleBinding, Kind::ClusterRoleBinding].contains(&object.id().kind)
+                })
+                .count();
+            assert_eq!(left, 0, "{id}, {condition:?}");
         }
     }
 }

@@ -153,6 +153,42 @@ fn a_tenant_that_cannot_be_read_is_drained() {
     assert!(bindings(&folder).is_empty());
 }
 
+/// Only this side's administrator could have changed these. A drain needs none of them.
+#[test]
+fn what_cannot_be_read_at_the_provider_stops_no_drain() {
+    let role = "clusterrole.liqo-virtual-kubelet-remote-clusterwide";
+    let binding = "rolebinding.liqo-binding-liqo-remote-controlplane";
+    for (file, from, to) in [
+        (
+            "records/secret.liqo-auth-provider-cl-consumer.yaml".to_owned(),
+            "seal: ",
+            "seal: A",
+        ),
+        (
+            format!("manifests/_cluster/{role}.yaml"),
+            "rules:",
+            "rules: 5\nwas:",
+        ),
+        (
+            format!("manifests/liqo-tenant-cl-consumer/{binding}.yaml"),
+            "subjects:",
+            "subjects: 5\nwas:",
+        ),
+    ] {
+        let folder = with_slice();
+        let file = format!("cl-provider/{file}");
+        let text = folder.read(&file);
+        assert!(text.contains(from), "{file}: {text}");
+        folder.write(&file, &text.replace(from, to));
+        let run = folder.run(DRAIN);
+        assert!(
+            run.out.ends_with(" INFO  Tenant \"cl-consumer\" drained\n"),
+            "{file}: {run:?}"
+        );
+        assert!(bindings(&folder).is_empty(), "{file}: {run:?}");
+    }
+}
+
 #[test]
 fn the_consumers_file_lifts_no_condition() {
     let folder = Folder::with_homes();
