@@ -34,14 +34,20 @@ pub(crate) fn release_command(options: &str, peer: impl fmt::Display) -> String 
     )
 }
 
+/// How a consumer gets the next Identity of a provider.
+pub(crate) fn authenticate_again(home: &Home, provider: impl fmt::Display) -> String {
+    let (program, options, own) = (program(), home.site().options(), home.cluster_id());
+    format!(
+        "To authenticate again: {program} authenticate {options}, with --remote-home DIR or --remote-kubeconfig FILE of {provider}. By files: the administrator of {provider} prints a nonce ({program} create nonce --remote-cluster-id {own} --replace), and {program} generate tenant {options} --remote-cluster-id {provider} --nonce NONCE goes on from it."
+    )
+}
+
 /// What to do about a refusal: the library's advice, what is pinned if that is why, and the
 /// commands that follow.
 pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) -> String {
     let object = error.at().object.as_ref();
     let (advice, program, options) = (error.advice(), program(), home.site().options());
-    let again = format!(
-        "{program} authenticate {options} --help names the ways to get {peer}'s next Identity."
-    );
+    let again = authenticate_again(home, peer);
     let of_nonce =
         |verb: &str| format!("{program} {verb} nonce {options} --remote-cluster-id {peer}");
     let is_own_nonce = || object.is_some_and(|object| object.name == names::NONCE_SECRET);
@@ -49,7 +55,7 @@ pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) 
         (Role::Provider, Fault::PeerIncompatible(PeerIncompatible::EndpointChanged)) => {
             let pinned = pinned(home, peer, error).map(|pinned| format!("{pinned} "));
             format!(
-                "{advice} {}{} After it, {again}",
+                "{advice} {}{} {again}",
                 pinned.unwrap_or_default(),
                 release_command(&options, peer)
             )
@@ -58,7 +64,7 @@ pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) 
             Role::Provider,
             Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::Key { .. })),
         ) => format!(
-            "{advice} If this cluster or {peer} was restored from a backup, an earlier key is back. Then have the administrator of {peer} run {program} release --remote-cluster-id {}, and {program} create nonce --remote-cluster-id {}. Then {again}",
+            "{advice} If this cluster or {peer} was restored from a backup, an earlier key is back. Then have the administrator of {peer} run {program} release --remote-cluster-id {}, and {program} create nonce --remote-cluster-id {}. {again}",
             home.cluster_id(),
             home.cluster_id()
         ),
@@ -66,7 +72,7 @@ pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) 
             Role::Provider,
             Fault::PeerMisbehaved(PeerMisbehaved::Commitment(_) | PeerMisbehaved::Certificate(_))
             | Fault::PeerIncompatible(PeerIncompatible::CertificateExpired { .. }),
-        ) => format!("{advice} Then {again}"),
+        ) => format!("{advice} {again}"),
         (Role::Provider, Fault::Policy(PolicyRefusal::SliceNotRequested)) => {
             let slice = object.map_or_else(|| "NAME".into(), |slice| escaped(&slice.name));
             format!(

@@ -1,8 +1,8 @@
 //! Whose fault an error is.
 
 use super::{
-    ApiMisuse, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, Precondition,
-    family::Facts,
+    ApiMisuse, CommitmentFault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal,
+    Precondition, family::Facts,
 };
 use crate::crypto::SignatureError;
 
@@ -30,11 +30,17 @@ pub enum Fault {
     ApiMisuse(#[from] ApiMisuse),
 }
 
-/// A person may carry a message to another cluster, or an earlier one once more: what it shows is
-/// no misbehaviour of the peer. It is refused in the same way, since it may be a forgery.
+/// A person may carry a message to another cluster, or an earlier one once more, and a cluster that
+/// was made anew has another key: this shows no misbehaviour of the peer. It is refused in the same
+/// way, since it may be a forgery.
 fn of_misbehaved(peer: &PeerMisbehaved) -> String {
     let what = match peer {
         PeerMisbehaved::NonceSignature(SignatureError::Mismatch) => "for another nonce",
+        PeerMisbehaved::Commitment(CommitmentFault::Signature(SignatureError::Mismatch)) => {
+            "for another handshake"
+        }
+        PeerMisbehaved::Commitment(CommitmentFault::OtherKey { .. })
+        | PeerMisbehaved::KeyChanged { .. } => "changed",
         PeerMisbehaved::NonceForOthers => "for another cluster",
         PeerMisbehaved::NonceUsed => "no longer valid",
         _ => "the peer misbehaved",

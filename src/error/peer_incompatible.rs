@@ -76,8 +76,7 @@ family! {
             code: "endpoint-changed",
             rule: Broken(Rule::IdentityContent),
             advice: "Ask the provider's administrator over another channel whether the API server \
-                     or its CA was changed, and release the pins only if the answer is yes, by \
-                     `liqo-auth release`.",
+                     or its CA was changed, and release the pins only if the answer is yes.",
         },
         /// The provider's commitment is not in the Identity, although a key of this provider is
         /// known or its nonce commits to one.

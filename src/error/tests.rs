@@ -1,8 +1,8 @@
 use std::{collections::BTreeSet, error::Error as _, fmt};
 
 use super::{
-    ApiMisuse, Backend, Disposition, Error, Fault, LocalFault, PeerIncompatible, PeerMisbehaved,
-    PolicyRefusal, Precondition, Rule,
+    ApiMisuse, Backend, CommitmentFault, Disposition, Error, Fault, LocalFault, PeerIncompatible,
+    PeerMisbehaved, PolicyRefusal, Precondition, Rule,
     family::{Basis, Facts},
 };
 use crate::{
@@ -142,7 +142,7 @@ fn what_an_honest_peer_cannot_help_is_told_in_its_own_words() {
     let advice = error(PeerIncompatible::NonceExpired { at: now }).advice();
     assert!(advice.contains("this cluster's clock"), "{advice}");
     let advice = error(PeerIncompatible::EndpointChanged).advice();
-    assert!(advice.contains("`liqo-auth release`"), "{advice}");
+    assert!(advice.contains("release the pins only if"), "{advice}");
 }
 
 /// A person may carry a Tenant or a nonce to another cluster, or an earlier one once more.
@@ -152,6 +152,27 @@ fn what_a_person_may_have_carried_is_not_told_as_misbehaviour() {
         (
             PeerMisbehaved::NonceSignature(SignatureError::Mismatch),
             "for another nonce: ",
+        ),
+        (
+            PeerMisbehaved::Commitment(CommitmentFault::Signature(SignatureError::Mismatch)),
+            "for another handshake: ",
+        ),
+        (
+            PeerMisbehaved::Commitment(CommitmentFault::OtherKey {
+                found: String::new(),
+            }),
+            "changed: ",
+        ),
+        (
+            PeerMisbehaved::Commitment(CommitmentFault::Encoding),
+            "the peer misbehaved: ",
+        ),
+        (
+            PeerMisbehaved::KeyChanged {
+                pinned: String::new(),
+                found: String::new(),
+            },
+            "changed: ",
         ),
         (PeerMisbehaved::NonceForOthers, "for another cluster: "),
         (PeerMisbehaved::NonceUsed, "no longer valid: "),

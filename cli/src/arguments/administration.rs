@@ -37,7 +37,10 @@ pub(crate) struct Status {
     pub(crate) remote_cluster_id: Option<ClusterId>,
     /// Fail with exit code 4 if one of these is there, such as refused,expired
     #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
-    pub(crate) fail_if: Vec<FailIf>,
+    fail_if: Vec<FailIf>,
+    /// The same as --fail-if with all that it knows
+    #[arg(long, conflicts_with = "fail_if")]
+    exit_code: bool,
     /// Fail with exit code 4 if a certificate ends within this time, such as 30d
     #[arg(long, value_name = "DURATION", value_parser = crate::durations::whole_seconds)]
     pub(crate) fail_if_expiring: Option<Duration>,
@@ -51,6 +54,16 @@ pub(crate) struct Status {
     /// Print everything for programs, names, wider tables, a picture, or a monitor's line
     #[arg(short, long, value_name = "FORMAT", value_parser = Output::<StatusFormat>::parser())]
     pub(crate) output: Option<Output<StatusFormat>>,
+}
+
+impl Status {
+    /// What ends it with a failure.
+    pub(crate) fn fail_if(&self) -> &[FailIf] {
+        match self.exit_code {
+            true => FailIf::value_variants(),
+            false => &self.fail_if,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -30,8 +30,8 @@ pub(crate) enum Get {
     /// The access keys that have to be deleted at AWS (on a provider that gives AWS users)
     #[command(name = "aws-keys", visible_alias = "aws-key", after_help = aws::EXAMPLES)]
     AwsKeys(GetAwsKeys),
-    /// The kubeconfig for a provider; it contains the private key. With -A, a table of all; with
-    /// -o, their Secrets
+    /// The kubeconfig for a provider; it contains the private key. Without a name and
+    /// --remote-cluster-id, a table of all; with -o, their Secrets
     #[command(visible_aliases = ["kubeconfigs", "kc"])]
     Kubeconfig(GetKubeconfig),
 }
@@ -88,10 +88,7 @@ pub(crate) struct GetNonce {
 pub(crate) struct GetKubeconfig {
     /// The name of the Identity whose kubeconfig to print, such as
     /// controlplane-cl-provider
-    #[arg(
-        required_unless_present_any = ["remote_cluster_id", "namespace", "all_namespaces", "output"],
-        conflicts_with = "resourceslice"
-    )]
+    #[arg(conflicts_with = "resourceslice")]
     pub(crate) name: Option<String>,
     /// The cluster ID of the remote cluster; its control plane's kubeconfig, unless a name
     /// is given

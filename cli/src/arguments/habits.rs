@@ -8,7 +8,7 @@ use clap::{
 };
 
 use super::pages;
-use crate::output::printable;
+use crate::output::{escaped, printable};
 
 /// The level of `--verbose`, which liqoctl has as a switch.
 pub(super) fn level(text: &str) -> Result<u8, String> {
@@ -23,13 +23,28 @@ pub(super) fn level(text: &str) -> Result<u8, String> {
 /// The error of a command line, with the help page without the values of switches, and with
 /// what to do instead of a habit.
 pub(crate) fn explained(error: Error) -> Error {
-    let error = with_advice(error);
+    let error = with_advice(with_escapes(error));
     let text = error.render().to_string();
     let shown = printable(&text);
     match error.use_stderr() && shown != text {
         true => Error::raw(error.kind(), shown.trim_start_matches("error: ")),
         false => error,
     }
+}
+
+/// What was typed, with its control characters shown. Otherwise they are dropped.
+fn with_escapes(mut error: Error) -> Error {
+    for kind in [
+        ContextKind::InvalidSubcommand,
+        ContextKind::InvalidArg,
+        ContextKind::InvalidValue,
+    ] {
+        if let Some(ContextValue::String(typed)) = error.get(kind) {
+            let shown = ContextValue::String(escaped(typed));
+            error.insert(kind, shown);
+        }
+    }
+    error
 }
 
 fn with_advice(mut error: Error) -> Error {

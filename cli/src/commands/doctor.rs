@@ -61,12 +61,7 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
             let (both, note) = of_liqo(context, &home, &peerings);
             findings.extend(both);
             notes.extend(note);
-            let options = home.site().options();
-            findings.extend(
-                peerings
-                    .iter()
-                    .flat_map(|it| peerings::of(it, &options, now)),
-            );
+            findings.extend(peerings.iter().flat_map(|it| peerings::of(&home, it, now)));
             let (wrong, unknown) = providers::asked(context, &mut home, &peerings)?;
             findings.extend(wrong);
             for provider in unknown {
@@ -75,7 +70,7 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
             if !home.is_live() {
                 let due = peerings
                     .iter()
-                    .filter_map(|it| peerings::due(it, &options, now));
+                    .filter_map(|it| peerings::due(&home, it, now));
                 findings.extend(due);
             }
         }

@@ -16,6 +16,7 @@ use crate::{
     home::{Home, Use},
     output::program,
     provider_side::ProviderSide,
+    remedies::authenticate_again,
 };
 
 pub(super) fn run(context: &Context, arguments: &Release) -> Result<()> {
@@ -42,17 +43,18 @@ pub(super) fn run(context: &Context, arguments: &Release) -> Result<()> {
             }
         };
         lines.push(format!(
-            "API server, CA and key of the provider {peer}{keys} are no longer pinned: its next Identity is accepted like its first one. {} authenticate {} --help names the ways to get it.\n",
-            program(),
-            home.site().options()
+            "API server, CA and key of the provider {peer}{keys} are no longer pinned: its next Identity is accepted like its first one. {}\n",
+            authenticate_again(&home, peer)
         ));
         let unlooked = home.unlooked(&[peer.as_str()]);
         lines.extend(unlooked.map(|unlooked| format!("{unlooked}\n")));
     }
     if lines.is_empty() {
         return Err(Failure::waiting(format!(
-            "nothing is pinned for {peer} in {}",
-            home.site()
+            "nothing is pinned for {peer} in {}. The names of its peers are printed by {} status {} -o name",
+            home.site(),
+            program(),
+            home.site().options()
         )));
     }
     context.printer.lines(&lines.concat())

@@ -132,7 +132,7 @@ impl Seen {
     /// of, or if a certificate ends too soon.
     fn judge(&self, context: &Context, arguments: &Status) -> Result<()> {
         overview::all_known(&self.peerings, THE_OTHERS)?;
-        let mut found = found::sentences(&self.peerings, &arguments.fail_if, self.now);
+        let mut found = found::sentences(&self.peerings, arguments.fail_if(), self.now);
         if let Some(within) = arguments.fail_if_expiring {
             found.extend(expiring::told(context, &self.peerings, within, self.now));
         }

@@ -7,7 +7,11 @@ use kube::{Config, config::KubeConfigOptions};
 use liqo_auth_kube::config_of;
 use pem::{EncodeConfig, LineEnding, Pem, encode_config};
 
-use super::{kubeconfig_file, site::Connection};
+use super::{
+    kubeconfig_check::{check_fields, check_login},
+    kubeconfig_file,
+    site::Connection,
+};
 use crate::failure::{Failure, Result};
 
 /// How others reach the API server.
@@ -71,27 +75,10 @@ async fn access(connection: &Connection) -> Result<Config> {
         cluster: connection.cluster.clone(),
         user: connection.user.clone(),
     };
+    check_fields(&kubeconfig, &options).map_err(unusable)?;
     let config = config_of(kubeconfig, &options).await.map_err(unusable)?;
-    check_login(&config)?;
+    check_login(&config).map_err(unusable)?;
     Ok(config)
-}
-
-/// Refuses what no request can have: a server without a scheme, and a token that no header takes.
-fn check_login(config: &Config) -> Result<()> {
-    if config.cluster_url.scheme().is_none() {
-        return Err(unusable(format_args!(
-            "the server {} has no scheme: write https://{}",
-            config.cluster_url, config.cluster_url
-        )));
-    }
-    let login = serde_json::to_value(&config.auth_info).unwrap_or_default();
-    let token = login.get("token").and_then(|token| token.as_str());
-    match token.is_none_or(|token| HeaderValue::from_str(token).is_ok()) {
-        true => Ok(()),
-        false => Err(unusable(
-            "the user's token has a character that no token has, such as the end of a line",
-        )),
-    }
 }
 
 fn unusable(error: impl fmt::Display) -> Failure {

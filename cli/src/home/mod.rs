@@ -13,6 +13,7 @@ mod index;
 mod key_file;
 mod keys;
 mod kubeconfig;
+mod kubeconfig_check;
 mod kubeconfig_file;
 mod layout;
 mod lifetimes;

@@ -12,6 +12,7 @@ use kube::{
 };
 use liqo_auth::{
     audit::{self, Decision},
+    error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
     machine::{Notice, Remedy, View},
     model::{ClusterId, Namespace, Resource, names},
 };
@@ -120,6 +121,18 @@ fn note_on(decided: &audit::Event) -> String {
         note.push_str(&format!(", {amounts}"));
     }
     note
+}
+
+/// What is refused of a peer, why, and what to do.
+pub(super) fn refusal(error: &Error, peer: &ClusterId) -> String {
+    let advice = format!("{error}. {}", error.advice());
+    match error.fault() {
+        Fault::PeerIncompatible(PeerIncompatible::EndpointChanged)
+        | Fault::PeerMisbehaved(PeerMisbehaved::KeyChanged { .. }) => {
+            format!("{advice} The command is liqo-auth release --remote-cluster-id {peer}.")
+        }
+        _ => advice,
+    }
 }
 
 /// The text of a notice. If a person has to give a command, the text names it first, since the

@@ -154,7 +154,10 @@ impl Shared {
         let step = run.into_step();
         reports.extend(step.refused.iter().map(|refused| {
             let object = refused.object.clone();
-            (with_advice(&refused.error), report(REFUSED, object))
+            (
+                events::refusal(&refused.error, peer),
+                report(REFUSED, object),
+            )
         }));
         outbox.extend(step.outbox);
         Ok(Pause::Until(
@@ -422,11 +425,6 @@ pub(super) fn report(reason: &'static str, object: Option<ObjectRef>) -> Report 
 /// The report of a failure.
 pub(super) fn failed(error: &Error) -> (String, Report) {
     (with_sources(error), report(FAILED, error.object().cloned()))
-}
-
-/// What is refused, why, and what to do.
-fn with_advice(error: &liqo_auth::Error) -> String {
-    format!("{error}. {}", error.advice())
 }
 
 // The reasons of log messages and of Kubernetes events.

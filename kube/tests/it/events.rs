@@ -2,15 +2,20 @@
 
 use std::time::Duration;
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use futures::future::pending;
 use kube::Client;
-use liqo_auth::{Provider, model::TenantCondition};
+use liqo_auth::{
+    Provider,
+    crypto::{Entropy, KeyPair, SigningKey},
+    model::TenantCondition,
+};
 use liqo_auth_kube::{Cluster, Controller, Handle};
 use serde_json::{Value, json};
 use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
-    clusters::{id, signer},
+    clusters::{Clusters, id, signer},
     fake::FakeApiServer,
     remote_cluster::tenant_namespace,
 };
@@ -92,6 +97,49 @@ async fn events_regard_the_objects_that_they_speak_of() {
     let regarding = self::regarding(&milan, "Notice");
     assert_eq!(regarding["kind"], "Tenant");
     assert_eq!(regarding["uid"], tenant["metadata"]["uid"]);
+}
+
+/// Another endpoint, or another key, than the pinned one.
+#[tokio::test(start_paused = true)]
+async fn what_differs_from_a_pin_is_told_with_the_command_that_releases_it() {
+    let clusters = Clusters::start_with(
+        FakeApiServer::with_liqo("rome"),
+        FakeApiServer::with_liqo("milan"),
+        |builder| builder.publish_events(),
+    )
+    .await;
+    clusters.provider.invite(&id("rome")).await.unwrap();
+    clusters.authenticated().await;
+    for (server, peer, plural, field, other) in [
+        (
+            &clusters.rome,
+            "milan",
+            "identities",
+            "/spec/authParams/apiServer",
+            json!("https://elsewhere.example:6443"),
+        ),
+        (
+            &clusters.milan,
+            "rome",
+            "tenants",
+            "/spec/publicKey",
+            json!(another_key()),
+        ),
+    ] {
+        let mut object = server.all(plural).remove(0);
+        *object.pointer_mut(field).unwrap() = other;
+        object["metadata"]["resourceVersion"].take();
+        server.replace(&object);
+        let command = format!("The command is liqo-auth release --remote-cluster-id {peer}.");
+        let tells = |event: &Value| event["note"].as_str().unwrap().contains(&command);
+        until(|| server.all("events").iter().any(tells)).await;
+    }
+}
+
+/// The public key of another cluster with the same ID, as a Tenant has it.
+fn another_key() -> String {
+    let key = KeyPair::from_entropy(&Entropy::from_bytes([9; 32]));
+    STANDARD.encode(key.public_key().to_tenant_field())
 }
 
 /// What an event with this reason regards.

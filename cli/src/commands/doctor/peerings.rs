@@ -4,13 +4,15 @@ use liqo_auth::{machine::Remedy, model::Timestamp};
 
 use super::Finding;
 use crate::{
+    home::Home,
     output::program,
     overview::{Certificate, Peering, Role, Waits},
+    remedies::authenticate_again,
 };
 
 /// What is refused or expired in a peering, or stays as it is until a person acts.
-pub(super) fn of(peering: &Peering, options: &str, now: Timestamp) -> Vec<Finding> {
-    let mut findings = refused_or_expired(peering, options, now);
+pub(super) fn of(home: &Home, peering: &Peering, now: Timestamp) -> Vec<Finding> {
+    let mut findings = refused_or_expired(home, peering, now);
     let waits = peering.waits_for.iter();
     findings.extend(waits.filter_map(|waits| of_waits(peering, waits)));
     findings
@@ -18,8 +20,8 @@ pub(super) fn of(peering: &Peering, options: &str, now: Timestamp) -> Vec<Findin
 
 /// What is refused or expired in a peering.
 pub(in crate::commands) fn refused_or_expired(
+    home: &Home,
     peering: &Peering,
-    options: &str,
     now: Timestamp,
 ) -> Vec<Finding> {
     let peer = &peering.peer;
@@ -41,9 +43,11 @@ pub(in crate::commands) fn refused_or_expired(
         let expired = own
             .chain(of_slices)
             .filter(|(_, certificate)| certificate.ends < now);
-        findings.extend(expired.map(|(whose, certificate)| {
-            expired_certificate(peering, &whose, certificate, options)
-        }));
+        findings.extend(
+            expired.map(|(whose, certificate)| {
+                expired_certificate(home, peering, &whose, certificate)
+            }),
+        );
     }
     findings
 }
@@ -59,7 +63,7 @@ pub(in crate::commands) fn of_waits(peering: &Peering, waits: &Waits) -> Option<
 }
 
 /// What is due in a home: nobody does it but a person. On a cluster, the controllers do.
-pub(super) fn due(peering: &Peering, options: &str, now: Timestamp) -> Option<Finding> {
+pub(super) fn due(home: &Home, peering: &Peering, now: Timestamp) -> Option<Finding> {
     let is_due = peering.waits_for.iter().any(Waits::is_for_a_run);
     // An expired certificate is told with the same remedy.
     let mut certificates = peering.certificates();
@@ -67,21 +71,22 @@ pub(super) fn due(peering: &Peering, options: &str, now: Timestamp) -> Option<Fi
     (is_due && !is_told).then(|| {
         Finding::new(
             format!(
-                "{}: something is due at this side (phase {})",
+                "the peering with {} waits for this side (phase {})",
                 peering.peer, peering.phase
             ),
-            format!("{} renew {options}", program()),
+            format!("{} renew {}", program(), home.site().options()),
         )
     })
 }
 
 fn expired_certificate(
+    home: &Home,
     peering: &Peering,
     whose: &str,
     certificate: &Certificate,
-    options: &str,
 ) -> Finding {
-    let (peer, until, program) = (&peering.peer, &certificate.until, program());
+    let (peer, until) = (&peering.peer, &certificate.until);
+    let (program, options) = (program(), home.site().options());
     match peering.role {
         Role::Consumer => Finding::new(
             format!("the certificate of {peer}{whose} ended at {until}"),
@@ -91,7 +96,7 @@ fn expired_certificate(
         ),
         Role::Provider => Finding::new(
             format!("the certificate from {peer}{whose} ended at {until}"),
-            format!("{program} authenticate {options} --help names the ways to get the next one."),
+            authenticate_again(home, peer),
         ),
     }
 }

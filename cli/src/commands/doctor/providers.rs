@@ -10,7 +10,7 @@ use crate::{
     home::{Distrust, Home, Login, NotTrusted},
     output::program,
     overview::{Peering, Role},
-    remedies::release_command,
+    remedies::{authenticate_again, release_command},
 };
 
 /// What the providers say: what is wrong, and what nobody could look at. A home asks none.
@@ -75,7 +75,8 @@ fn judged(provider: &Kubeconfig, login: Login, home: &Home) -> Result<Option<Fin
                 "the API server of {cluster} at {server} does not accept the certificate of this cluster"
             ),
             format!(
-                "Its client CA may have been replaced since: have the administrator of {cluster} run {program} sign-again tenant {own} --force. Then {program} authenticate {options} --help names the ways to get the next one."
+                "Its client CA may have been replaced since: have the administrator of {cluster} run {program} sign-again tenant {own} --force. {}",
+                authenticate_again(home, cluster)
             ),
         )),
         Login::NotTrusted(NotTrusted { why, reason }) => {

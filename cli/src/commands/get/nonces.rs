@@ -4,6 +4,7 @@ use liqo_auth::{
     crypto::Nonce,
     model::{ClusterId, Metadata, ObjectRef, Resource, Secret, names},
     policy::Policy,
+    provider::Phase,
 };
 
 use super::nonce_text;
@@ -14,7 +15,7 @@ use crate::{
     failure::{Failure, Result},
     home::{Home, Use},
     output::{Table, age, program},
-    provider_side::nonce_secret,
+    provider_side::{ProviderSide, nonce_secret},
 };
 
 pub(in crate::commands) fn nonces(context: &Context, arguments: &GetNonce) -> Result<()> {
@@ -22,7 +23,12 @@ pub(in crate::commands) fn nonces(context: &Context, arguments: &GetNonce) -> Re
         remote_cluster_id: peer,
         shown,
     } = arguments;
-    let home = context.open(Use::Read)?;
+    let mut home = context.open(Use::Read)?;
+    if let (Some(peer), None) = (peer, &shown.output)
+        && let Some(why) = serves_no_more(context, &mut home, peer)?
+    {
+        context.printer.warning(&why);
+    }
     let nonces: Vec<&Secret> = home
         .all::<Secret>()
         .filter(|secret| {
@@ -98,6 +104,31 @@ fn table(context: &Context, nonces: &[&Secret], is_wide: bool) -> Result<()> {
         }
     }
     context.printer.result(&table.text(is_wide))
+}
+
+/// Why the nonce of a peer cannot be signed any more, and what to do then.
+fn serves_no_more(context: &Context, home: &mut Home, peer: &ClusterId) -> Result<Option<String>> {
+    let secret = nonce_secret(home, peer);
+    let text = secret.and_then(|secret| nonce_text(secret).ok());
+    let nonce = text.and_then(|text| Nonce::parse(text.as_bytes(), &Policy::compatible()).ok());
+    let expires = nonce.and_then(|nonce| Some(nonce.structured()?.expires()));
+    let provider = ProviderSide::new(home, peer, &context.policy, context.clock)?;
+    let why = match (provider.status()?.phase, expires) {
+        (
+            Phase::NeedsApproval(_)
+            | Phase::NeedsCredential(_)
+            | Phase::NeedsRights(_)
+            | Phase::Authenticated(_),
+            _,
+        ) => format!("{peer} has signed this nonce already"),
+        (_, Some(at)) if at <= context.clock.now()? => format!("this nonce has ended at {at}"),
+        _ => return Ok(None),
+    };
+    Ok(Some(format!(
+        "{why}. The next one is made by {} create nonce {} --remote-cluster-id {peer} --replace",
+        program(),
+        home.site().options()
+    )))
 }
 
 fn missing(home: &Home, peer: &ClusterId, arguments: &GetNonce) -> Failure {

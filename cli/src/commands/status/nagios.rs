@@ -37,7 +37,8 @@ pub(in crate::commands) fn unknown(printer: Printer, why: &str) -> Failure {
 
 /// Tells what was seen: of all that `--fail-if` names, or of all that it knows.
 pub(super) fn tell_seen(context: &Context, arguments: &Status, seen: &Seen) -> Result<()> {
-    let asked = |what: &FailIf| arguments.fail_if.is_empty() || arguments.fail_if.contains(what);
+    let asked =
+        |what: &FailIf| arguments.fail_if().is_empty() || arguments.fail_if().contains(what);
     let of = |which: &[FailIf]| {
         let which: Vec<FailIf> = which.iter().copied().filter(asked).collect();
         found::sentences(&seen.peerings, &which, seen.now)

@@ -65,8 +65,7 @@ fn of_peering(seen: &Seen, peering: &Peering, drawing: Drawing) -> Node {
         .iter()
         .map(|own| of_certificate(seen, own, drawing));
     let slices = slices.iter().map(|slice| of_slice(seen, slice, drawing));
-    let options = seen.home.site().options();
-    let findings = refused_or_expired(peering, &options, seen.now);
+    let findings = refused_or_expired(&seen.home, peering, seen.now);
     let waits = waits_for
         .iter()
         .map(|waits| match of_waits(peering, waits) {

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use base64::{Engine, engine::general_purpose::STANDARD};
+
 use super::Cluster;
 use crate::tool::{Folder, Run};
 
@@ -116,6 +118,61 @@ fn what_no_request_can_have_is_named() {
         "{error}"
     );
     assert!(!error.contains("Sesame"), "{error}");
+}
+
+/// Each error names the kubeconfig and its field, and quotes nothing of it.
+#[test]
+fn what_cannot_be_read_of_a_kubeconfig_is_named() {
+    let folder = Folder::new();
+    folder.write(
+        "damaged",
+        "-----BEGIN CERTIFICATE-----\nSesame!\n-----END CERTIFICATE-----\n",
+    );
+    let server = "server: 'https://172.19.0.2:6443'";
+    let no_pem = STANDARD.encode("Sesame");
+    let of_cluster = |fields: &str| (format!("{{{server}, {fields}}}"), "{}".to_owned());
+    let of_user = |fields: &str| (format!("{{{server}}}"), format!("{{{fields}}}"));
+    for ((cluster, user), says) in [
+        (
+            of_cluster("certificate-authority-data: 'Sesame!'"),
+            "certificate-authority-data of the cluster x is not base64",
+        ),
+        (
+            of_cluster(&format!("certificate-authority-data: {no_pem}")),
+            "certificate-authority-data of the cluster x has no PEM block CERTIFICATE",
+        ),
+        (
+            of_cluster("certificate-authority: damaged"),
+            "certificate-authority of the cluster x is damaged PEM",
+        ),
+        (
+            of_cluster("certificate-authority: missing"),
+            "certificate-authority of the cluster x: ",
+        ),
+        (
+            of_user("client-certificate-data: 'Sesame!'"),
+            "client-certificate-data of the user x is not base64",
+        ),
+        (
+            of_user(&format!("client-key-data: {no_pem}")),
+            "client-key-data of the user x has no PEM block PRIVATE KEY",
+        ),
+        (of_user("client-key: missing"), "client-key of the user x: "),
+        (of_user("tokenFile: missing"), "tokenFile of the user x: "),
+    ] {
+        with(&folder, &cluster, &user);
+        let error = folder.refused("status --kubeconfig named", "", 2);
+        assert!(
+            error.contains("--kubeconfig named: the kubeconfig cannot be used: "),
+            "{error}"
+        );
+        assert!(error.contains(says), "{says}: {error}");
+        assert!(!error.contains("Sesame"), "{error}");
+    }
+    // What another context has is of no concern.
+    with(&folder, &format!("{{{server}}}"), "{tokenFile: missing}");
+    let run = folder.run("status --kubeconfig named --user another");
+    assert!(!run.err.contains("tokenFile"), "{run:?}");
 }
 
 /// What the program of a kubeconfig prints may be a token.

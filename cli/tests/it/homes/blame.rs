@@ -110,6 +110,27 @@ fn a_deleted_nonce_is_made_again() {
     folder.ok_with("apply --home cl-provider -f -", &tenant);
 }
 
+/// It is printed, since a person may want to compare it.
+#[test]
+fn a_nonce_that_serves_no_more_is_named_as_such() {
+    let folder = with_tenant();
+    let fresh = folder.run(GET_NONCE);
+    assert_eq!((fresh.code, fresh.err.as_str()), (0, ""));
+    let late = folder.run(&format!("{GET_NONCE} --now +2d"));
+    folder.ok(APPLY);
+    let used = folder.run(GET_NONCE);
+    for (run, why) in [
+        (late, "this nonce has ended at 2"),
+        (used, "cl-consumer has signed this nonce already. "),
+    ] {
+        assert_eq!((run.code, &run.out), (0, &fresh.out), "{run:?}");
+        let next = format!("liqo-auth {CREATE_NONCE} --replace");
+        assert_blameless(&run.err, &[why, &next]);
+    }
+    // As a Secret, it is what is stored.
+    assert_eq!(folder.run(&format!("{GET_NONCE} -o yaml")).err, "");
+}
+
 #[test]
 fn a_deleted_signed_nonce_is_signed_again() {
     let folder = with_tenant();

@@ -92,10 +92,29 @@ fn taken_again(folder: &Folder) {
     assert_eq!(run.code, 3, "{run:?}");
     let (_, command) = run.err.split_once("The command is ").unwrap();
     // Nobody can be asked here.
-    folder.ok(&format!("{} --yes", command_in(command)));
-    folder.ok(AUTHENTICATE);
+    let released = folder.ok(&format!("{} --yes", command_in(command)));
+    let run = folder.run("status --home cl-consumer");
+    assert!(!run.err.contains("misbehaved"), "{run:?}");
+    by_files(folder, &released);
     is_well(folder, "cl-consumer");
     is_well(folder, "cl-provider");
+}
+
+/// Authenticates as a message says that it is done by files.
+fn by_files(folder: &Folder, said: &str) {
+    let (_, said) = said.split_once("By files: ").unwrap();
+    let (at_provider, here) = said.split_once("), and ").unwrap();
+    let invite = format!("{} --home cl-provider", command_in(at_provider));
+    let expected = "create nonce --remote-cluster-id cl-consumer --replace --home cl-provider";
+    assert_eq!(invite, expected);
+    folder.ok(&invite);
+    let nonce = folder.ok(&format!("get nonce {OF_CONSUMER}"));
+    let generate = command_in(here);
+    let (generate, _) = generate.split_once(" NONCE ").unwrap();
+    let tenant = folder.ok_with(&format!("{generate} -"), &nonce);
+    folder.ok_with("apply --home cl-provider -f -", &tenant);
+    let identity = folder.ok(&format!("generate identity {OF_CONSUMER}"));
+    folder.ok_with("apply --home cl-consumer -f -", &identity);
 }
 
 /// Whichever side comes back from a backup of before, one command brings the peering back.
@@ -248,7 +267,7 @@ fn what_is_due_is_found_and_done() {
     let (what, remedy) = finding(&folder, "doctor --home cl-consumer");
     assert_eq!(
         what,
-        "cl-provider: something is due at this side (phase NeedsKubeconfig)"
+        "the peering with cl-provider waits for this side (phase NeedsKubeconfig)"
     );
     folder.ok(&command_in(&remedy));
     assert!(folder.path(kubeconfig).exists());
@@ -260,7 +279,7 @@ fn what_is_due_is_found_and_done() {
     let (what, remedy) = finding(&folder, DOCTOR);
     assert_eq!(
         what,
-        "cl-other: something is due at this side (phase NeedsNonce)"
+        "the peering with cl-other waits for this side (phase NeedsNonce)"
     );
     folder.ok(&command_in(&remedy));
     is_well(&folder, "cl-provider");

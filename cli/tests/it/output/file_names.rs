@@ -55,6 +55,23 @@ fn names_of_files_do_not_steer_the_terminal() {
     }
 }
 
+/// A name is told as it is, also by the errors of a command line.
+#[test]
+fn what_is_typed_is_shown_with_its_control_characters() {
+    let folder = Folder::with_homes();
+    for command in [
+        format!("status --home cl-consumer -o {HOME}"),
+        format!("status --home cl-consumer --remote-cluster-id {HOME}"),
+        format!("status --home cl-consumer {HOME}"),
+        format!("status --home cl-consumer --{HOME}"),
+        HOME.to_owned(),
+    ] {
+        let run = folder.run(&command);
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.err.contains(SHOWN), "{command:?}: {run:?}");
+    }
+}
+
 /// A command that is printed can be copied.
 #[test]
 fn a_home_that_is_missing_is_made_as_printed() {

@@ -185,7 +185,8 @@ fn what_is_refused_expired_or_held_is_a_finding() {
     for part in [
         "expired: client certificate",
         "have the provider issue a new certificate",
-        "authenticate --home cl-consumer --help names the ways",
+        "To authenticate again: liqo-auth authenticate --home cl-consumer, with --remote-home DIR",
+        "(liqo-auth create nonce --remote-cluster-id cl-consumer --replace), and liqo-auth generate tenant --home cl-consumer",
     ] {
         assert!(out.contains(part), "{part}: {out}");
     }
@@ -295,7 +296,19 @@ fn a_kubeconfig_is_named_by_its_identity() {
         error.contains("controlplane-cl-provider, resourceslice-mypool"),
         "{error}"
     );
-    folder.refused("get kubeconfig --home cl-consumer", "", 2);
+    let all = folder.ok("get kubeconfigs --home cl-consumer");
+    let named: Vec<&str> = all
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert_eq!(
+        named,
+        [
+            "IDENTITY",
+            "controlplane-cl-provider",
+            "resourceslice-mypool"
+        ]
+    );
 }
 
 #[test]

@@ -55,6 +55,9 @@ fn what_waits_is_a_warning() {
     let run = status(&folder, "cl-provider", "-o json --fail-if waiting");
     assert_eq!((run.code, &run.out), (4, &plain.out), "{run:?}");
     assert_eq!(run.err, "Error: 1 waiting: consumer cl-other\n");
+    let run = status(&folder, "cl-provider", "-o json --exit-code");
+    assert_eq!((run.code, &run.out), (4, &plain.out), "{run:?}");
+    assert_eq!(run.err, "Error: 1 waiting: consumer cl-other\n");
     let run = status(&folder, "cl-provider", "--fail-if refused,expired");
     assert_eq!(run.code, 0, "{run:?}");
     let line = "WARNING - 1 waiting: consumer cl-other";
