@@ -140,8 +140,11 @@ impl<'m> Side<'m> {
     fn objects(&self) -> Result<Objects, BoxError> {
         let mut objects = Objects::new(&env()?.entropy);
         objects.set_time(env()?.now);
-        let rows = fs::read(&self.database).unwrap_or_default();
-        let rows = manifest::read(&rows, &Limits::default())?;
+        let rows = self
+            .database
+            .try_exists()?
+            .then(|| fs::read(&self.database));
+        let rows = manifest::read(&rows.transpose()?.unwrap_or_default(), &Limits::default())?;
         rows.into_iter().for_each(|object| objects.load(object));
         Ok(objects)
     }

@@ -2,8 +2,11 @@
 
 use liqo_auth::{
     Consumer, Error, Provider,
-    machine::{ApplyError, Env, Machine, Message, Stage, Step, View},
-    model::{ClusterId, Object},
+    machine::{
+        ApplyError, Env, Machine, Message, Stage, Step, View,
+        drive::{Applied, Next, Run},
+    },
+    model::ClusterId,
 };
 
 use crate::Store;
@@ -86,7 +89,8 @@ impl Embedding<'_> {
         let (provider, consumer) = (self.provider, self.consumer);
         // A second invitation would make another nonce.
         let invite = |view: &View<'_>, env: Env| provider.invite(view, env);
-        self.at_provider().apply(provider, invite, usize::MAX)?;
+        self.at_provider()
+            .drive(provider, Run::of_one_step(), invite, false)?;
         let mut to_provider = Vec::new();
         for _ in 0..MOST_ROUNDS {
             let (is_done, to_consumer) = self.at_provider().round(provider, to_provider)?;
@@ -140,45 +144,54 @@ impl Place<'_> {
         if let Some(refused) = step.refused.into_iter().next() {
             return Err(Unfinished::Refused(refused.error));
         }
-        let (objects, now) = (self.objects(machine), (self.env)().now);
+        let objects = self.store.look_up(&machine.interests(self.peer));
+        let now = (self.env)().now;
         let status = machine.look(&View::of(self.peer, &objects), now);
         let stage = status.map_err(Unfinished::Refused)?.control_plane.stage;
         Ok((stage == Stage::Authenticated, step.outbox))
     }
 
-    /// Applies the first effect of each step, until a step has none.
+    /// Drives the side until nothing is left to do. After each effect, the run is given up.
     fn settle(
         &mut self,
         machine: &dyn Machine,
         next: impl Fn(&View<'_>, Env) -> Result<Step, Error>,
     ) -> Result<Step, Unfinished> {
-        for _ in 0..MOST_LOOKS {
-            let step = self.apply(machine, &next, 1)?;
-            if step.is_settled() {
+        for _ in 0..MOST_RUNS {
+            if let Some(step) = self.drive(machine, Run::to_rest(), &next, true)? {
                 return Ok(step);
             }
         }
         Err(Unfinished::Endless)
     }
 
-    /// Makes a step, and applies so many of its effects.
-    fn apply(
+    /// Drives a run, to its end or to its first effect. None if it is given up.
+    fn drive(
         &mut self,
         machine: &dyn Machine,
+        mut run: Run,
         next: impl Fn(&View<'_>, Env) -> Result<Step, Error>,
-        effects: usize,
-    ) -> Result<Step, Unfinished> {
-        let objects = self.objects(machine);
-        let step = next(&View::of(self.peer, &objects), (self.env)());
-        let step = step.map_err(Unfinished::Refused)?;
-        for effect in step.effects.iter().take(effects) {
-            self.store.apply(effect).map_err(Unfinished::NotApplied)?;
+        is_given_up: bool,
+    ) -> Result<Option<Step>, Unfinished> {
+        loop {
+            match run.next().map_err(|_| Unfinished::Endless)? {
+                Next::Look { .. } => {
+                    let objects = self.store.look_up(&machine.interests(self.peer));
+                    let step = next(&View::of(self.peer, &objects), (self.env)());
+                    run.looked(step.map_err(Unfinished::Refused)?);
+                }
+                // Each look reads all objects at one time.
+                Next::Confirm(_) => run.confirmed(true),
+                Next::Apply(effect) => {
+                    self.store.apply(effect).map_err(Unfinished::NotApplied)?;
+                    if is_given_up {
+                        return Ok(None);
+                    }
+                    run.applied(Applied::Shown);
+                }
+                Next::Rest => return Ok(Some(run.into_step())),
+            }
         }
-        Ok(step)
-    }
-
-    fn objects(&mut self, machine: &dyn Machine) -> Vec<Object> {
-        self.store.look_up(&machine.interests(self.peer))
     }
 }
 
@@ -198,5 +211,5 @@ impl std::error::Error for Unfinished {}
 
 /// More rounds than any exchange takes, with answers that come later.
 const MOST_ROUNDS: usize = 32;
-/// More looks of one side than any round takes.
-const MOST_LOOKS: usize = 64;
+/// More effects of one side than any round takes.
+const MOST_RUNS: usize = 64;

@@ -16,13 +16,15 @@ use crate::{
 /// `Display` says it in a sentence, with what a person can do, for callers of all kinds. The
 /// reason why an Identity [will not be renewed](Self::CannotRenew) has its advice in another
 /// sentence. A text that a peer may have written is escaped.
+///
+/// Whoever shows notices is told by the compiler of a new one, as with
+/// [`Remedy`](super::Remedy).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(
     tag = "type",
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
-#[non_exhaustive]
 pub enum Notice {
     /// The nonce was replaced. An unmodified consumer signs the new nonce only
     /// after its Secret `liqo-signed-nonce` is deleted.

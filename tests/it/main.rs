@@ -27,6 +27,7 @@ mod clusters;
 mod consumer;
 mod crypto;
 mod data;
+mod embedding;
 mod ending;
 #[cfg(feature = "yaml")]
 mod guard;

@@ -96,7 +96,7 @@ pub(in crate::controller) fn object_of(
         Notice::GrantUnconfirmed { slice, .. } | Notice::SliceCordonHeld { slice } => {
             Some(slice.clone())
         }
-        _ => None,
+        Notice::SignaturesWait { .. } => None,
     }
 }
 
