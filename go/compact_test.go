@@ -1,6 +1,7 @@
 package liqoauth
 
 import (
+	"context"
 	"encoding/json"
 	"reflect"
 	"testing"
@@ -41,6 +42,80 @@ func TestAnAnswerOfASessionIsReadAsItsJSON(t *testing.T) {
 			t.Errorf("%+v instead of %+v", found, wanted)
 		}
 	}
+}
+
+// everyFieldOf are a notice and an awaited answer, each with all its fields.
+func everyFieldOf(object *ObjectReference) (Notice, Awaited) {
+	remedy := &Remedy{
+		Code: "c", ID: "i", UserARN: "u", AccessKeyID: "a", Slice: object, Resources: map[string]string{"cpu": "2"},
+		Condition: "Drained", LabelValue: "l", Fingerprint: "f", Digest: "d",
+	}
+	notice := Notice{
+		Type: "t \"q\"", Remedy: remedy, LabelValue: "l", Condition: "Cordoned", Fingerprint: "f", Identity: object,
+		Until: "2026-11-21T13:00:00Z", Error: &Error{Code: "c", Message: "m"}, Slice: object, Secret: object, Digest: "d",
+		Resources: map[string]string{"memory": "4Gi"},
+	}
+	awaited := Awaited{
+		Type: "t", From: "peer", Remedy: remedy, ID: "i", Object: object, UserARN: "u", AccessKeyID: "a",
+	}
+	return notice, awaited
+}
+
+func TestANoticeIsReadWithAllItsFields(t *testing.T) {
+	notice, awaited := everyFieldOf(&ObjectReference{Kind: "Secret", Namespace: "n", Name: "s"})
+	for _, value := range []any{notice, awaited, *notice.Remedy} {
+		for of, i := reflect.ValueOf(value), 0; i < of.NumField(); i++ {
+			if of.Field(i).IsZero() {
+				t.Errorf("%T is tried without %s", value, of.Type().Field(i).Name)
+			}
+		}
+	}
+	var found Notice
+	if err := found.decode(jsonOf(t, notice)); err != nil || !reflect.DeepEqual(found, notice) {
+		t.Errorf("%v: %+v instead of %+v", err, found, notice)
+	}
+	var foundAwaited Awaited
+	if err := foundAwaited.decode(jsonOf(t, awaited)); err != nil || !reflect.DeepEqual(foundAwaited, awaited) {
+		t.Errorf("%v: %+v instead of %+v", err, foundAwaited, awaited)
+	}
+	// Without a value, a field is as it was.
+	found, foundAwaited = Notice{}, Awaited{}
+	for _, err := range []error{found.decode(jsonOf(t, Notice{})), foundAwaited.decode(jsonOf(t, Awaited{}))} {
+		if err != nil || !reflect.DeepEqual(found, Notice{}) || foundAwaited != (Awaited{}) {
+			t.Errorf("%v: %+v %+v", err, found, foundAwaited)
+		}
+	}
+}
+
+func TestAQuestionHasItsType(t *testing.T) {
+	for text, wanted := range map[string]string{
+		`{"csr":"\n","type":"certificate","peer":"{\"type\":\"a\"}"}`: "certificate",
+		`{"name":"type"}`:                 "",
+		"{\n  \"type\": \"signature\"\n}": "signature",
+	} {
+		if kind, err := kindIn([]byte(text)); err != nil || kind != wanted {
+			t.Errorf("%s: %q, %v", text, kind, err)
+		}
+	}
+	for _, text := range []string{``, `[]`, `{"type":1}`, `{"type":"a"`} {
+		if kind, err := kindIn([]byte(text)); err == nil {
+			t.Errorf("%s has the type %q", text, kind)
+		}
+	}
+	asked := func(context.Context, string, json.RawMessage) (any, error) { return "answered", nil }
+	if found, err := answerAll(t.Context(), []json.RawMessage{json.RawMessage(`{`)}, asked); err == nil {
+		t.Errorf("a question without an end is answered: %+v", found)
+	}
+}
+
+// jsonOf returns the JSON of a value.
+func jsonOf(t *testing.T, value any) []byte {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 func TestAnEventOutlivesItsAnswer(t *testing.T) {

@@ -191,6 +191,20 @@ func TestTheHostWipesWhatItIsTold(t *testing.T) {
 	if !bytes.Equal(found, want) {
 		t.Errorf("%v", found)
 	}
+	// Of much, it writes only the parts that are not zero. Each byte may be the only one.
+	length := 3*len(zeros) + 100
+	large, _, err := in.put(t.Context(), make([]byte, length))
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, _ := memory.Read(uint32(large), uint32(length))
+	for _, at := range []int{0, 1, len(zeros) - 1, len(zeros), 2*len(zeros) + 7, 3 * len(zeros), length - 2} {
+		part[at], part[length-1] = 7, 9
+		memoryWipe(t.Context(), in.module, []uint64{large, uint64(length - 1)})
+		if !isWiped(part[:length-1]) || part[length-1] != 9 {
+			t.Errorf("after a wipe, byte %d of %d is %d", at, length, part[at])
+		}
+	}
 	// Outside of the memory, it wipes nothing.
 	end := uint64(memory.Size())
 	memory.WriteByte(uint32(end-1), 7)

@@ -46,13 +46,11 @@ func answerAll(ctx context.Context, questions []json.RawMessage, answer answerer
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		var form struct {
-			Type string `json:"type"`
-		}
-		if err := json.Unmarshal(question, &form); err != nil {
+		kind, err := kindIn(question)
+		if err != nil {
 			return nil, fmt.Errorf("liqoauth: question of the module: %w", err)
 		}
-		value, err := answer(ctx, form.Type, question)
+		value, err := answer(ctx, kind, question)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
