@@ -17,7 +17,7 @@ use crate::{
 
 impl HolderContext<'_> {
     /// Pins the API server, the CA and the provider's key, stores the kubeconfig,
-    /// and references it in the Identity's status.
+    /// references it in the Identity's status, and opens the channel of the next certificate.
     ///
     /// # Errors
     /// [`LocalFault::KeyNotExportable`] if a kubeconfig cannot contain or reference
@@ -52,7 +52,7 @@ impl HolderContext<'_> {
             identity.status.kubeconfig_secret_ref = Some(reference(identity));
         });
         self.record_identity(accepted, plan);
-        Ok(())
+        self.open_channel(identity, accepted, plan)
     }
 
     /// Records the certificate and the pins of its Identity.

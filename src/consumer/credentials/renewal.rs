@@ -149,6 +149,23 @@ impl HolderContext<'_> {
         }
     }
 
+    /// Creates the Renew through which the provider sends the next certificate, in the step that
+    /// stores the kubeconfig of this one. Everything else about a renewal is for later looks: it
+    /// may need a key, for which no kubeconfig waits.
+    pub(super) fn open_channel(
+        &self,
+        identity: &Identity,
+        accepted: &AcceptedIdentity,
+        plan: &mut Plan<'_>,
+    ) -> Result<(), Error> {
+        let renewal = of(self, accepted, &Offer::Nothing);
+        let is_first = matches!(self.renew, Ok(None)) && matches!(renewal, Renewal::NotBefore(_));
+        match is_first {
+            true => self.maintain_renew(identity, accepted, &renewal, &Offer::Nothing, plan),
+            false => Ok(()),
+        }
+    }
+
     /// Creates, changes or deletes the Renew, as the renewal requires.
     pub(super) fn maintain_renew(
         &self,

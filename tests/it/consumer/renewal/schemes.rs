@@ -8,10 +8,10 @@ use liqo_auth::{
     consumer::{Renewal, RenewalScheme},
     crypto::{Csr, Subject},
     error::PeerIncompatible,
-    machine::Notice,
+    machine::{Effect, Notice},
     model::{
         AuthParams, IdentityType, Kind, LocalObjectReference, OwnerReference, Renew, Resource,
-        ResourceSliceConditionStatus::Accepted, Timestamp,
+        ResourceSliceConditionStatus::Accepted, Timestamp, names,
     },
     policy::Policy,
 };
@@ -154,6 +154,54 @@ fn the_channel_is_made_with_the_identity_as_in_liqo() {
     assert_eq!(renew.spec.consumer_cluster_id, "cl-consumer");
     assert_eq!(renew.spec.identity_type, IdentityType::ControlPlane);
     assert!(renew.spec.csr.is_empty() && renew.spec.public_key.is_empty());
+}
+
+/// What a step writes, in its order.
+fn written(home: &mut Home) -> Vec<(Kind, String)> {
+    let ids = home
+        .turn()
+        .effects
+        .iter()
+        .map(Effect::id)
+        .collect::<Vec<_>>();
+    ids.into_iter().map(|id| (id.kind, id.name)).collect()
+}
+
+#[test]
+fn the_channel_comes_in_the_step_of_the_kubeconfig() {
+    let mut home = Home::new();
+    home.sign_nonce(7);
+    let identity = home.identity(&home.issue(YEAR));
+    home.receive(identity).unwrap();
+    let kubeconfig = (Kind::Secret, names::kubeconfig_secret(IDENTITY));
+    let of_identity = [Kind::Identity, Kind::Renew].map(|kind| (kind, IDENTITY.to_owned()));
+    let [identity, channel] = of_identity;
+    assert_eq!(written(&mut home), [kubeconfig.clone(), identity, channel]);
+    assert!(home.turn().is_settled());
+
+    // A channel that is there stays as it is.
+    let renew = home.renew();
+    home.objects.remove(&object(Kind::Secret, &kubeconfig.1));
+    assert_eq!(written(&mut home), [kubeconfig]);
+    assert!(home.turn().is_settled());
+    assert_eq!(home.renew(), renew);
+}
+
+#[test]
+fn a_renewal_that_is_due_delays_no_kubeconfig() {
+    let mut home = Home::authenticated(HOUR);
+    for id in [
+        object(Kind::Secret, &names::kubeconfig_secret(IDENTITY)),
+        object(Kind::Renew, IDENTITY),
+    ] {
+        home.objects.remove(&id);
+    }
+    home.now = home.now + 41 * MINUTE;
+    let kubeconfig = (Kind::Secret, names::kubeconfig_secret(IDENTITY));
+    assert_eq!(written(&mut home), [kubeconfig]);
+    // The request takes a step of its own, since it may wait for the key.
+    home.settle();
+    assert!(!home.renew().unwrap().spec.csr.is_empty());
 }
 
 #[test]
