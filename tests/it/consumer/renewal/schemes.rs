@@ -176,15 +176,20 @@ fn the_channel_comes_in_the_step_of_the_kubeconfig() {
     let kubeconfig = (Kind::Secret, names::kubeconfig_secret(IDENTITY));
     let of_identity = [Kind::Identity, Kind::Renew].map(|kind| (kind, IDENTITY.to_owned()));
     let [identity, channel] = of_identity;
-    assert_eq!(written(&mut home), [kubeconfig.clone(), identity, channel]);
+    assert_eq!(
+        written(&mut home),
+        [kubeconfig.clone(), identity, channel.clone()]
+    );
     assert!(home.turn().is_settled());
 
-    // A channel that is there stays as it is.
-    let renew = home.renew();
+    // What is wrong with a channel that is there has a step of its own.
+    let mut renew = home.renew().unwrap();
+    renew.metadata.labels.remove("liqo.io/replication");
+    home.objects.insert(renew.into());
     home.objects.remove(&object(Kind::Secret, &kubeconfig.1));
     assert_eq!(written(&mut home), [kubeconfig]);
+    assert_eq!(written(&mut home), [channel]);
     assert!(home.turn().is_settled());
-    assert_eq!(home.renew(), renew);
 }
 
 #[test]
