@@ -40,15 +40,31 @@ type HolderStatus struct {
 	Phase string `json:"phase"`
 	// Stage is inProgress, waiting, authenticated, refused or ending.
 	Stage string `json:"stage"`
-	// ValidUntil is when the certificate expires, in RFC 3339.
+	// Certificate that the holder has got, in any phase: it may have expired, or count no more.
+	// At a provider it is the one on record, at a consumer the one that this side has verified.
+	Certificate *Certificate `json:"certificate"`
+	// ValidUntil is when the certificate that counts in this phase expires, in RFC 3339.
 	ValidUntil string `json:"validUntil"`
 	// RenewalDueAt is when the certificate is due for renewal, in RFC 3339. It is empty while
 	// the certificate is being renewed.
 	RenewalDueAt string `json:"renewalDueAt"`
 	Refused      *Error `json:"refused"`
+	// Authentication is the provider's decision on the request of a slice: Accepted, Denied, or
+	// empty without one. A provider has it from its record, which the peer cannot write.
+	Authentication string `json:"authentication"`
+	// Resources is the same on the resources of a slice. At a provider it is empty as well if
+	// another controller decides on the class.
+	Resources string `json:"resources"`
 	// Cordoned reports whether the slice is cordoned, by itself or with its peer: at a provider
 	// by what is on record, at a consumer by the slice's annotations.
 	Cordoned bool `json:"cordoned"`
+}
+
+// Certificate names a certificate, and its time in RFC 3339.
+type Certificate struct {
+	Fingerprint string `json:"fingerprint"`
+	ValidFrom   string `json:"validFrom"`
+	ValidUntil  string `json:"validUntil"`
 }
 
 // Awaited is something that a peering waits for.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -48,6 +49,16 @@ func TestAStatusSaysWhatAPersonAsks(t *testing.T) {
 	}
 	if slice := status.Slices[0]; slice.Slice != "mypool" || slice.Stage != "authenticated" || slice.RenewalDueAt == "" || !slice.Cordoned {
 		t.Errorf("%+v", slice)
+	}
+	if slice := status.Slices[0]; slice.Authentication != "Accepted" || slice.Resources != "Accepted" {
+		t.Errorf("%+v", slice)
+	}
+	for _, holder := range []HolderStatus{status.ControlPlane, status.Slices[0]} {
+		certificate := holder.Certificate
+		if certificate == nil || !strings.HasPrefix(certificate.Fingerprint, "SHA256:") ||
+			certificate.ValidFrom >= certificate.ValidUntil || certificate.ValidUntil != holder.ValidUntil {
+			t.Errorf("%+v %+v", holder, certificate)
+		}
 	}
 	if tenant := status.Tenant; tenant == nil || tenant.Name != "cl-consumer" {
 		t.Errorf("%+v", tenant)

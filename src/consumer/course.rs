@@ -12,9 +12,9 @@ use super::{
     slice::Slice,
 };
 use crate::{
-    crypto::Nonce,
+    crypto::{Certificate, Nonce},
     error::Error,
-    machine::{Awaited, Notice, Step, expired_at},
+    machine::{Awaited, Holder, Notice, Step, expired_at},
     model::{Resource, Timestamp},
 };
 
@@ -67,10 +67,20 @@ impl Look<'_> {
         notices.extend(slices.iter().filter_map(Slice::renewal_notice));
         let slices = slices.into_iter().map(|slice| slice.status).collect();
         Status {
+            certificate: self.certificate(&phase),
             nonce_until: self.nonce_until(&phase),
             phase,
             slices,
             notices,
+        }
+    }
+
+    /// The certificate of the phase, or else the stored one that was verified before.
+    fn certificate(&self, phase: &Phase) -> Option<Certificate> {
+        match (phase, phase.accepted()) {
+            (Phase::KubeconfigByHand(by_hand), _) => by_hand.certificate.clone(),
+            (_, Some(accepted)) => accepted.certificate(),
+            (_, None) => self.certificate_on_record(&Holder::ControlPlane, self.observed.identity?),
         }
     }
 

@@ -88,7 +88,10 @@ impl Machine for Consumer {
             condition: None,
             is_condition_held: false,
             nonce_until: status.nonce_until,
-            control_plane: of_control_plane(&status.phase),
+            control_plane: HolderStatus {
+                certificate: status.certificate,
+                ..of_control_plane(&status.phase)
+            },
             slices: status.slices.into_iter().map(of_slice).collect(),
             notices: step.notices_after(status.notices),
             is_due: !step.is_settled(),
@@ -138,6 +141,9 @@ fn of_control_plane(phase: &Phase) -> HolderStatus {
 
 fn of_slice(slice: SliceStatus) -> HolderStatus {
     let status = HolderStatus {
+        certificate: slice.certificate,
+        authentication: slice.authentication,
+        resources: slice.resources.in_short(),
         cordoned: Some(slice.cordoned),
         ..slice.phase.of_holder(Holder::Slice(slice.slice.name))
     };

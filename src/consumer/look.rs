@@ -7,9 +7,9 @@ use super::{
     record::Plan,
 };
 use crate::{
-    crypto::{CertificateChain, Nonce},
+    crypto::{Certificate, CertificateChain, Nonce},
     error::{Error, PeerMisbehaved},
-    machine::{Awaited, Message, View},
+    machine::{Awaited, Holder, Message, View},
     model::{ClusterId, Identity, Namespace, ObjectRef, Tenant, Timestamp, names},
     policy::Policy,
     verify::{self, NonceExpectation},
@@ -58,13 +58,22 @@ impl<'a> Look<'a> {
     }
 
     fn is_on_record(&self, identity: &Identity) -> bool {
-        let record = self.observed.record();
-        let Some(received) = record.and_then(|record| record.control_plane) else {
-            return false;
-        };
+        self.certificate_on_record(&Holder::ControlPlane, identity)
+            .is_some()
+    }
+
+    /// The certificate in an Identity, if the record says that this side has verified it for the
+    /// holder. It may have expired since.
+    pub(super) fn certificate_on_record(
+        &self,
+        holder: &Holder,
+        identity: &Identity,
+    ) -> Option<Certificate> {
+        let received = self.observed.record()?.received(holder)?;
         let pem = identity.spec.auth_params.signed_crt.as_slice();
-        let chain = CertificateChain::from_pem(pem, self.policy());
-        chain.is_ok_and(|chain| chain.leaf().fingerprint() == received.certificate)
+        let chain = CertificateChain::from_pem(pem, self.policy()).ok()?;
+        let certificate = chain.leaf();
+        (certificate.fingerprint() == received.certificate).then(|| certificate.clone())
     }
 
     pub(super) fn send(&self, tenant: Tenant, plan: &mut Plan<'_>) {

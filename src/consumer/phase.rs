@@ -2,7 +2,7 @@
 
 use super::{AcceptedIdentity, KubeconfigByHand, OfferedIdentity, SliceStatus, StoredIdentity};
 use crate::{
-    crypto::Nonce,
+    crypto::{Certificate, Nonce},
     error::Error,
     machine::{Notice, phases},
     model::{Tenant, Timestamp},
@@ -14,6 +14,8 @@ use crate::{
 pub struct Status {
     /// The phase of the control plane's authentication.
     pub phase: Phase,
+    /// The certificate of the control plane that this side has verified. It may have expired.
+    pub certificate: Option<Certificate>,
     /// When the nonce that is to be signed, or whose answer is awaited, expires. `None` without
     /// such a nonce, and for a nonce that names no end, as Liqo makes it.
     pub nonce_until: Option<Timestamp>,

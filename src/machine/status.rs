@@ -4,11 +4,12 @@ use serde::Serialize;
 
 use super::{
     Awaited, Holder, Notice, Refused,
-    json::{awaited_with_remedies, notices_with_remedies},
+    json::{awaited_with_remedies, certificate_in_short, notices_with_remedies},
 };
 use crate::{
+    crypto::Certificate,
     error::Error,
-    model::{ClusterId, ObjectRef, TenantCondition, Timestamp},
+    model::{ClusterId, ObjectRef, ResourceSliceConditionStatus, TenantCondition, Timestamp},
 };
 
 /// The state of one peering, as [`Machine::look`](super::Machine::look) returns
@@ -78,7 +79,16 @@ pub struct HolderStatus {
     pub phase: &'static str,
     /// The stage that the phase belongs to.
     pub stage: Stage,
-    /// When the certificate expires; `None` without a certificate.
+    /// The certificate that the holder has got, in any phase: it may have expired, or count no
+    /// more. At a provider it is the one on record, which the peer cannot write; at a consumer
+    /// the one that this side has verified. `None` without one, for AWS keys, and at a provider
+    /// without a Tenant.
+    #[serde(
+        serialize_with = "certificate_in_short",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub certificate: Option<Certificate>,
+    /// When the certificate that counts in this phase expires; `None` without such a certificate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<Timestamp>,
     /// When the certificate is due for renewal; `None` while it is being renewed,
@@ -90,6 +100,16 @@ pub struct HolderStatus {
     /// the slice has no error here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<Error>,
+    /// The provider's decision on the request of a slice: at a provider by its record and the
+    /// phase, at a consumer the provider's word. `None` without a decision, and for the control
+    /// plane.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authentication: Option<ResourceSliceConditionStatus>,
+    /// The same on the resources of a slice. At a provider it is `None` as well if another
+    /// controller decides on the class: its word is in the slice's status, which the peer may
+    /// write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources: Option<ResourceSliceConditionStatus>,
     /// Whether the slice is cordoned, by itself or with its peer. At a provider, its record and
     /// the condition in force say so, which the peer cannot write; at a consumer, the slice's
     /// annotations. `None` for the control plane: [`Status::condition`] is that of the peer.
@@ -146,12 +166,15 @@ macro_rules! phases {
                     holder,
                     phase: self.name(),
                     stage: self.stage(),
+                    certificate: None,
                     valid_until: None,
                     renewal_due_at: None,
                     refused: match self {
                         Self::Refused(error) => Some(error.clone()),
                         _ => None,
                     },
+                    authentication: None,
+                    resources: None,
                     cordoned: None,
                 }
             }

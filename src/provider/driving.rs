@@ -1,6 +1,9 @@
 //! The provider as a [`Machine`].
 
-use super::{Credential, Provider, Renewal, SliceStatus, phase::Phase};
+use super::{
+    Credential, Provider, Renewal, SliceStatus, observed::Observed, phase::Phase,
+    record::IssuedCertificate,
+};
 use crate::{
     error::Error,
     machine::{
@@ -114,7 +117,7 @@ impl Machine for Provider {
                 Phase::AwaitsTenant(nonce) => nonce.expires(),
                 _ => None,
             },
-            control_plane: of_control_plane(&status.phase),
+            control_plane: of_control_plane(&status.phase, &observed),
             slices: status.slices.into_iter().map(of_slice).collect(),
             notices: step.notices_after(status.notices),
             is_due: !step.is_settled(),
@@ -144,8 +147,14 @@ impl Machine for Provider {
     }
 }
 
-fn of_control_plane(phase: &Phase) -> HolderStatus {
-    let status = phase.of_holder(Holder::ControlPlane);
+fn of_control_plane(phase: &Phase, observed: &Observed<'_>) -> HolderStatus {
+    // The certificate of a peering that is over is no concern of the next one.
+    let record = observed.record().filter(|_| observed.tenant_id().is_some());
+    let issued = record.and_then(|record| record.held.issued.as_ref());
+    let status = HolderStatus {
+        certificate: issued.and_then(IssuedCertificate::certificate),
+        ..phase.of_holder(Holder::ControlPlane)
+    };
     match phase {
         Phase::NeedsRights(issued) | Phase::Authenticated(issued) => {
             let not_trusted = issued.not_trusted.as_ref();
@@ -157,6 +166,9 @@ fn of_control_plane(phase: &Phase) -> HolderStatus {
 
 fn of_slice(slice: SliceStatus) -> HolderStatus {
     let status = HolderStatus {
+        certificate: slice.certificate,
+        authentication: slice.authentication,
+        resources: slice.resources,
         cordoned: Some(slice.cordoned),
         ..slice.phase.of_holder(Holder::Slice(slice.slice.name))
     };
@@ -181,8 +193,10 @@ fn with_credential(
         Renewal::NotBefore(due) => (Some(*due), None),
         Renewal::Denied { error, again_at } => (Some(*again_at), Some(error.clone())),
     };
+    let shown = &credential.shown;
     HolderStatus {
-        valid_until: credential.shown.valid_until(),
+        certificate: shown.certificate().map(|chain| chain.leaf().clone()),
+        valid_until: shown.valid_until(),
         renewal_due_at,
         refused,
         ..status

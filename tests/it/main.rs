@@ -32,6 +32,7 @@ mod ending;
 #[cfg(feature = "yaml")]
 mod guard;
 mod handshake;
+mod holders;
 mod hostile;
 #[cfg(feature = "yaml")]
 mod interoperability;

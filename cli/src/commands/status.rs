@@ -414,7 +414,7 @@ fn decision(said: &str) -> Cell {
 
 /// Whether a peering is refused, or nothing is known of it.
 fn tone_of_phase(peering: &Peering) -> Option<Tone> {
-    let is_bad = peering.phase == "Refused" || peering.failure.is_some();
+    let is_bad = peering.is_refused || peering.failure.is_some();
     is_bad.then_some(Tone::Bad)
 }
 

@@ -34,6 +34,11 @@ pub(crate) struct Peering {
     /// The role of the peer.
     pub(crate) role: Role,
     pub(crate) phase: &'static str,
+    #[serde(skip)]
+    pub(crate) is_refused: bool,
+    /// Whether the peer has access without a handshake.
+    #[serde(skip)]
+    pub(crate) is_tolerated: bool,
     /// The condition in force, on the provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) condition: Option<TenantCondition>,
@@ -220,6 +225,8 @@ impl Peering {
             peer: peer.to_string(),
             role,
             phase: "Unknown",
+            is_refused: false,
+            is_tolerated: false,
             condition: None,
             condition_held: false,
             nonce_until: None,

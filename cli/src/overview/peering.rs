@@ -2,16 +2,11 @@
 
 use liqo_auth::{
     assurance::peer_version::{self, Ability, Evidence},
-    consumer::Phase,
-    crypto::CertificateChain,
+    consumer,
     error::{Fault, PolicyRefusal},
-    machine::{Awaited, Holder, HolderStatus, Machine, Status},
-    model::{
-        AuthParams, ClusterId, Identity, ResourceSlice,
-        ResourceSliceConditionStatus as ConditionStatus, ResourceSliceConditionType as Condition,
-        UserCredential, names,
-    },
-    policy::Policy,
+    machine::{Awaited, Holder, HolderStatus, Machine, Stage, Status},
+    model::{ClusterId, ResourceSliceConditionStatus as Decision, names},
+    provider,
 };
 
 use super::{Certificate, Peering, Renewal, Slice, waiting};
@@ -21,7 +16,7 @@ use crate::{
     driver::{Driver, PeerRole},
     failure::Result,
     home::Home,
-    provider_side::{ProviderSide, tenant_in},
+    provider_side::ProviderSide,
 };
 
 /// A peering in which this home is the provider.
@@ -31,16 +26,16 @@ pub(super) fn with_consumer(
     peer: &ClusterId,
 ) -> Result<Peering> {
     let side = ProviderSide::new(home, peer, &context.policy, context.clock)?;
-    let tenant = tenant_in(&side.view());
-    let given = |holder: &Holder| match holder {
-        Holder::ControlPlane => tenant?.status.auth_params.as_ref(),
-        Holder::Slice(name) => slice_of(side.home, peer, name)?.status.auth_params.as_ref(),
-    };
     let evidence = peer_version::of_consumer(&side.view()).ok();
+    let shown = peering(&side)?;
+    // Most peerings have a certificate, and need no second look.
+    let is_tolerated =
+        shown.certificate.is_none() && matches!(side.status()?.phase, provider::Phase::Tolerated);
     Ok(Peering {
+        is_tolerated,
         reads_only_ed25519: reads_only_ed25519(evidence.as_ref()),
         peer_version: evidence.filter(|evidence| !evidence.observations.is_empty()),
-        ..peering(&side, &given)?
+        ..shown
     })
 }
 
@@ -51,83 +46,46 @@ pub(super) fn with_provider(
     peer: &ClusterId,
 ) -> Result<Peering> {
     let side = ConsumerSide::new(home, peer, &context.policy, context.clock)?;
-    let given = |holder: &Holder| {
-        let name = match holder {
-            Holder::ControlPlane => names::identity_name(peer),
-            Holder::Slice(slice) => names::resource_slice_identity_name(slice),
-        };
-        let identity = side.home.all::<Identity>().find(|identity| {
-            let label = identity.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
-            identity.metadata.name == name && label.map(String::as_str) == Some(peer.as_str())
-        });
-        Some(&identity?.spec.auth_params)
-    };
     let evidence = peer_version::of_provider(&side.view()).ok();
-    let shown = peering(&side, &given)?;
-    let certificate = match shown.certificate {
-        None => certificate_by_hand(&side)?,
-        of_identity => of_identity,
-    };
+    let mut shown = peering(&side)?;
+    if let Some(certificate) = &mut shown.certificate
+        // Nobody renews it, so it has no time of its renewal.
+        && certificate.renewal == Renewal::Due
+        && matches!(side.status()?.phase, consumer::Phase::KubeconfigByHand(_))
+    {
+        certificate.renewal = Renewal::ByHand;
+    }
     Ok(Peering {
         reads_only_ed25519: reads_only_ed25519(evidence.as_ref()),
         peer_version: evidence.filter(|evidence| !evidence.observations.is_empty()),
-        certificate,
         ..shown
     })
-}
-
-/// The certificate in a kubeconfig that an administrator has made.
-fn certificate_by_hand(side: &ConsumerSide<'_>) -> Result<Option<Certificate>> {
-    let Phase::KubeconfigByHand(made) = side.status()?.phase else {
-        return Ok(None);
-    };
-    let UserCredential::KeyData { certificate, .. } = made.kubeconfig.credential else {
-        return Ok(None);
-    };
-    let chain = CertificateChain::from_pem(certificate.as_slice(), &Policy::compatible());
-    Ok(chain
-        .ok()
-        .map(|chain| Certificate::new(chain.leaf(), Renewal::ByHand)))
 }
 
 fn reads_only_ed25519(evidence: Option<&Evidence>) -> bool {
     evidence.is_some_and(|evidence| evidence.can(Ability::ReadPemKeys) == Some(false))
 }
 
-/// The part of a peering that is the same on both sides. `given` finds the
-/// credentials that the provider issued to a holder.
-fn peering<'h, M: Machine + PeerRole>(
-    side: &'h Driver<'_, M>,
-    given: &dyn Fn(&Holder) -> Option<&'h AuthParams>,
-) -> Result<Peering> {
-    let (peer, role) = (&side.peer, M::PEER_IS);
+/// The part of a peering that is the same on both sides. All of it is the library's: an object
+/// may say what its peer has written.
+fn peering<M: Machine + PeerRole>(side: &Driver<'_, M>) -> Result<Peering> {
+    let role = M::PEER_IS;
     let now = side.clock.now()?;
     let status = side.machine.look(&side.view(), now);
     let status = status.map_err(|error| side.failure(&error))?;
-    let certificate = |holder: &HolderStatus| {
-        let pem = given(&holder.holder)?.signed_crt.as_slice();
-        let chain = CertificateChain::from_pem(pem, &Policy::compatible()).ok()?;
-        Some(Certificate::new(chain.leaf(), renewal(holder, &status)))
-    };
-    let slices = status.slices.iter().filter_map(|slice| {
-        let Holder::Slice(name) = &slice.holder else {
-            return None;
-        };
-        let object = slice_of(side.home, peer, name)?;
-        // No phase counts an expired certificate, and a person has to see which one it is.
-        let is_shown = |shown: &Certificate| slice.valid_until.is_some() || shown.ends < now;
-        let certificate = certificate(slice).filter(is_shown);
-        Some(shown_slice(object, slice, certificate))
-    });
+    let slices = status.slices.iter();
+    let slices = slices.filter_map(|slice| shown_slice(slice, &status));
     Ok(Peering {
-        peer: peer.to_string(),
+        peer: side.peer.to_string(),
         role,
         phase: status.control_plane.phase,
+        is_refused: status.control_plane.stage == Stage::Refused,
+        is_tolerated: false,
         condition: status.condition,
         condition_held: status.is_condition_held,
         nonce_until: status.nonce_until,
         peer_version: None,
-        certificate: certificate(&status.control_plane),
+        certificate: certificate(&status.control_plane, &status),
         slices: slices.collect(),
         waits_for: waiting::waits_for(&status, role, side.home),
         refused: waiting::refusals(&status, role, side.home),
@@ -136,40 +94,30 @@ fn peering<'h, M: Machine + PeerRole>(
     })
 }
 
-/// The slice of that name that is shared with the peer, or that is a replica of
-/// the peer's slice.
-fn slice_of<'h>(home: &'h Home, peer: &ClusterId, name: &str) -> Option<&'h ResourceSlice> {
-    home.all::<ResourceSlice>().find(|slice| {
-        let labels = &slice.metadata.labels;
-        let is_peers = |label| labels.get(label).map(String::as_str) == Some(peer.as_str());
-        slice.metadata.name == name
-            && (is_peers(names::REPLICATION_ORIGIN_LABEL)
-                || is_peers(names::REPLICATION_DESTINATION_LABEL))
-    })
+fn certificate(holder: &HolderStatus, status: &Status) -> Option<Certificate> {
+    let certificate = holder.certificate.as_ref()?;
+    Some(Certificate::new(certificate, renewal(holder, status)))
 }
 
-/// The overview of a slice, from its object, its status and its certificate.
-fn shown_slice(
-    slice: &ResourceSlice,
-    status: &HolderStatus,
-    certificate: Option<Certificate>,
-) -> Slice {
-    let decision = |condition| Some(slice.status.condition(condition)?.status);
-    let decisions = [Condition::Authentication, Condition::Resources].map(decision);
+/// The overview of a slice.
+fn shown_slice(slice: &HolderStatus, status: &Status) -> Option<Slice> {
+    let Holder::Slice(name) = &slice.holder else {
+        return None;
+    };
+    let decisions = [slice.authentication, slice.resources];
     let [authentication, resources] =
         decisions.map(|said| said.map_or_else(String::new, |said| format!("{said:?}")));
-    Slice {
-        name: slice.metadata.name.clone(),
-        phase: status.phase,
+    // Nobody needs to renew what is being revoked.
+    let is_needed = slice.stage != Stage::Ending;
+    Some(Slice {
+        name: name.clone(),
+        phase: slice.phase,
         authentication,
         resources,
-        cordoned: status.cordoned == Some(true),
-        denied: decisions.into_iter().flatten().any(|said| match said {
-            ConditionStatus::Accepted => false,
-            ConditionStatus::Denied => true,
-        }),
-        certificate,
-    }
+        cordoned: slice.cordoned == Some(true),
+        denied: decisions.contains(&Some(Decision::Denied)),
+        certificate: certificate(slice, status).filter(|_| is_needed),
+    })
 }
 
 fn renewal(holder: &HolderStatus, status: &Status) -> Renewal {

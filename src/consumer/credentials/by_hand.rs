@@ -6,7 +6,7 @@
 
 use crate::{
     consumer::look::Look,
-    crypto::{CertificateChain, Fingerprint},
+    crypto::{Certificate, CertificateChain, Fingerprint},
     error::{Error, Fault, LocalFault, PeerIncompatible, PolicyRefusal},
     machine::Notice,
     model::{
@@ -33,6 +33,8 @@ pub struct KubeconfigByHand {
     pub addresses: Addresses,
     /// The tenant namespace on the provider.
     pub namespace: NamespaceName,
+    /// The certificate. `None` for a token, and for a certificate that cannot be read.
+    pub certificate: Option<Certificate>,
     /// When the certificate expires. `None` for a token, and for a certificate that cannot be
     /// read.
     pub valid_until: Option<Timestamp>,
@@ -102,8 +104,10 @@ impl Look<'_> {
             Some(namespace) => namespace.clone(),
             None => verify::default_namespace(self.configuration.cluster_id())?,
         };
+        let certificate = self.credential_by_hand(&kubeconfig).map_err(wrong)?;
         Ok(KubeconfigByHand {
-            valid_until: self.credential_by_hand(&kubeconfig).map_err(wrong)?,
+            valid_until: certificate.as_ref().map(|it| it.not_after),
+            certificate,
             secret: secret.id(),
             kubeconfig,
             pins,
@@ -134,21 +138,21 @@ impl Look<'_> {
         }
     }
 
-    /// When the credential expires, if it is a certificate that can be read.
-    fn credential_by_hand(&self, kubeconfig: &Kubeconfig) -> Result<Option<Timestamp>, Fault> {
+    /// The credential, if it is a certificate that can be read.
+    fn credential_by_hand(&self, kubeconfig: &Kubeconfig) -> Result<Option<Certificate>, Fault> {
         let certificate = match &kubeconfig.credential {
             UserCredential::KeyData { certificate, .. } if !certificate.is_empty() => certificate,
             UserCredential::Token(_) => return Ok(None),
             _ => return Err(unusable(OTHER_CREDENTIAL)),
         };
         let chain = CertificateChain::from_pem(certificate.as_slice(), self.policy()).ok();
-        let until = chain.map(|chain| chain.leaf().not_after);
-        match until {
-            Some(not_after) if not_after < self.now => {
+        let certificate = chain.map(|chain| chain.leaf().clone());
+        match certificate {
+            Some(Certificate { not_after, .. }) if not_after < self.now => {
                 let now = self.now;
                 Err(PeerIncompatible::CertificateExpired { not_after, now }.into())
             }
-            until => Ok(until),
+            certificate => Ok(certificate),
         }
     }
 }

@@ -58,6 +58,11 @@ impl AcceptedIdentity {
         self.key.public_key()
     }
 
+    /// The certificate, if there are no AWS keys instead.
+    pub(crate) fn certificate(&self) -> Option<Certificate> {
+        Some(self.identity.credentials.certificate()?.leaf().clone())
+    }
+
     pub(crate) fn notices(&self) -> impl Iterator<Item = Notice> {
         let other_ca = (!self.identity.issued_by_bundle()).then_some(Notice::IssuedByAnotherCa);
         self.notices_of_key().chain(other_ca)

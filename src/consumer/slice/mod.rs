@@ -29,11 +29,11 @@ use super::{
     record::Plan,
 };
 use crate::{
-    crypto::SigningKey,
+    crypto::{Certificate, SigningKey},
     error::{Error, LocalFault},
-    machine::{Awaited, Notice, replication},
+    machine::{Awaited, Holder, Notice, replication},
     model::{
-        Identity, IdentityType, Kind, Metadata, Renew, Resource, ResourceSlice,
+        Identity, IdentityType, Kind, Metadata, ObjectRef, Renew, Resource, ResourceSlice,
         ResourceSliceConditionStatus, ResourceSliceConditionType, Secret, names,
     },
     policy::LABEL_VALUE,
@@ -79,6 +79,8 @@ impl<'a> Look<'a> {
                 status: SliceStatus {
                     slice: unreadable.id.clone(),
                     phase: SlicePhase::Refused(unreadable.error()),
+                    certificate: self.certificate_of_slice(&unreadable.id, None),
+                    authentication: None,
                     resources: ResourcesDecision::Undecided,
                     virtual_node: false,
                     cordoned: is_cordoned(&unreadable.metadata),
@@ -94,10 +96,14 @@ impl<'a> Look<'a> {
                 let (mut context, mut accepted) = (None, None);
                 let phase =
                     self.slice_phase(control_plane, &endpoint, slice, &mut context, &mut accepted);
+                let phase = phase.unwrap_or_else(SlicePhase::Refused);
+                let said = |about| Some(slice.status.condition(about)?.status);
                 Slice {
                     status: SliceStatus {
                         slice: slice.id(),
-                        phase: phase.unwrap_or_else(SlicePhase::Refused),
+                        certificate: self.certificate_of_slice(&slice.id(), phase.stored()),
+                        authentication: said(ResourceSliceConditionType::Authentication),
+                        phase,
                         resources: ResourcesDecision::of(slice),
                         virtual_node: self.wants_virtual_node(slice),
                         cordoned: is_cordoned(&slice.metadata),
@@ -107,6 +113,22 @@ impl<'a> Look<'a> {
                 }
             });
         unreadable.chain(readable).collect()
+    }
+
+    /// The certificate of the identity that is verified, or else the stored one that was verified
+    /// before.
+    fn certificate_of_slice(
+        &self,
+        slice: &ObjectRef,
+        verified: Option<&AcceptedIdentity>,
+    ) -> Option<Certificate> {
+        if let Some(verified) = verified {
+            return verified.certificate();
+        }
+        let holder = Holder::Slice(slice.name.clone());
+        let name = holder.identity_name(self.peer());
+        let stored = self.view.find(&slice.namespace, &name).ok()??;
+        self.certificate_on_record(&holder, stored)
     }
 
     fn slice_phase(

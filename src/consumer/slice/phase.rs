@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     consumer::{AcceptedIdentity, OfferedIdentity, StoredIdentity},
+    crypto::Certificate,
     error::Error,
     machine::phases,
     model::{
@@ -20,6 +21,10 @@ pub struct SliceStatus {
     pub slice: ObjectRef,
     /// The phase of its identity.
     pub phase: SlicePhase,
+    /// The certificate of the slice that this side has verified. It may have expired.
+    pub certificate: Option<Certificate>,
+    /// The provider's decision on the identity, by its word. `None` without one.
+    pub authentication: Option<ResourceSliceConditionStatus>,
     /// The provider's decision on the resources. The decision on the identity is
     /// separate.
     pub resources: ResourcesDecision,
@@ -68,6 +73,17 @@ phases! {
     }
 }
 
+impl SlicePhase {
+    /// The verified identity that is stored.
+    pub(super) fn stored(&self) -> Option<&AcceptedIdentity> {
+        match self {
+            Self::NeedsKubeconfig(accepted) => Some(accepted),
+            Self::Held(stored) => Some(&stored.accepted),
+            _ => None,
+        }
+    }
+}
+
 /// The provider's decision on the resources of a slice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -97,6 +113,15 @@ impl ResourcesDecision {
                 }
             }
             Some(_) => Self::Granted(status.resources.clone()),
+        }
+    }
+
+    /// The decision alone, without its content.
+    pub(in crate::consumer) const fn in_short(&self) -> Option<ResourceSliceConditionStatus> {
+        match self {
+            Self::Undecided => None,
+            Self::Granted(_) => Some(ResourceSliceConditionStatus::Accepted),
+            Self::Denied { .. } => Some(ResourceSliceConditionStatus::Denied),
         }
     }
 }

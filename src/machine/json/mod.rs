@@ -22,7 +22,7 @@
 //! | [`Refused`](super::Refused) | `object`, `error` |
 //! | [`Wait`](super::Wait) | `wakeAt`, `awaiting` |
 //! | [`Status`](super::Status) | `side` (`provider` or `consumer`), `peer`, `tenant`, `condition`, `conditionHeld`, `nonceUntil`, `controlPlane`, `slices`, `notices`, `due`, `awaits`, `refused` |
-//! | [`HolderStatus`](super::HolderStatus) | `type` (`controlPlane` or `slice` with `slice`), `phase`, `stage` (`inProgress`, `waiting`, `authenticated`, `refused` or `ending`), `validUntil`, `renewalDueAt`, `refused`, `cordoned` |
+//! | [`HolderStatus`](super::HolderStatus) | `type` (`controlPlane` or `slice` with `slice`), `phase`, `stage` (`inProgress`, `waiting`, `authenticated`, `refused` or `ending`), `certificate` (with `fingerprint`, `validFrom`, `validUntil`), `validUntil`, `renewalDueAt`, `refused`, `authentication` and `resources` (`Accepted` or `Denied`), `cordoned` |
 //! | [`Error`](crate::error::Error) | `code`, `fault` (the family, such as `PeerMisbehaved`), `rule` (its number), `object`, `field`, `message`, `advice`, `disposition` (`retry`, `waitForChange` or `giveUp`) |
 //! | [`Event`](crate::audit::Event) | `peer`, `decision` (its name, such as `HandshakeVerified`), `object`, `key`, `rule`, and `details` or, for `Refused`, `error` |
 //!
@@ -116,7 +116,7 @@ use serde::Serializer;
 
 #[cfg(doc)]
 use super::{ApiRequest, Effect, Message, Step, Version};
-use crate::model::ObjectRef;
+use crate::{crypto::Certificate, model::ObjectRef};
 
 /// The form of a variant that names an object.
 pub(crate) fn as_object<S: Serializer>(
@@ -124,6 +124,21 @@ pub(crate) fn as_object<S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     serializer.collect_map([("object", object)])
+}
+
+/// The form of a certificate: what names it, and its time.
+pub(super) fn certificate_in_short<S: Serializer>(
+    certificate: &Option<Certificate>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let Some(certificate) = certificate else {
+        return serializer.serialize_none();
+    };
+    serializer.collect_map([
+        ("fingerprint", certificate.fingerprint().to_string()),
+        ("validFrom", certificate.not_before.to_string()),
+        ("validUntil", certificate.not_after.to_string()),
+    ])
 }
 
 /// The form of a variant that names a question by its ID.

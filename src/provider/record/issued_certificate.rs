@@ -5,7 +5,7 @@ use core::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    crypto::{CertificateChain, Csr, Fingerprint, RequestId},
+    crypto::{Certificate, CertificateChain, Csr, Fingerprint, RequestId},
     error::{Error, PolicyRefusal},
     machine::due_at,
     model::{Bytes, ObjectRef, Timestamp},
@@ -78,6 +78,12 @@ impl IssuedCertificate {
             return None;
         }
         CertificateChain::from_pem(self.chain.as_slice(), policy).ok()
+    }
+
+    /// The certificate itself, without its intermediates. This side has checked it when it came.
+    pub(crate) fn certificate(&self) -> Option<Certificate> {
+        let chain = CertificateChain::from_pem(self.chain.as_slice(), &Policy::compatible());
+        Some(chain.ok()?.leaf().clone())
     }
 
     pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {

@@ -13,6 +13,7 @@
 //! record.
 
 mod cordon;
+mod decisions;
 mod leaving;
 mod phase;
 mod policy;

@@ -2,7 +2,11 @@
 
 use super::SettledSlice;
 use crate::{
-    error::Error, machine::phases, model::ObjectRef, provider::CredentialRequest,
+    crypto::Certificate,
+    error::Error,
+    machine::phases,
+    model::{ObjectRef, ResourceSliceConditionStatus},
+    provider::CredentialRequest,
     verify::VerifiedSlice,
 };
 
@@ -14,6 +18,13 @@ pub struct SliceStatus {
     pub slice: ObjectRef,
     /// The slice's phase.
     pub phase: SlicePhase,
+    /// This side's decision on the slice's request. It follows from the record and the phase,
+    /// since the peer may write the status of its slice. `None` without a decision.
+    pub authentication: Option<ResourceSliceConditionStatus>,
+    /// The same on the slice's resources. `None` as well if another controller decides on them.
+    pub resources: Option<ResourceSliceConditionStatus>,
+    /// The certificate that was issued last for this slice, also if it does not count any more.
+    pub certificate: Option<Certificate>,
     /// Whether the slice is cordoned, by itself or with its peer. The record and the condition
     /// in force say so, since the peer may remove the annotations of its slice. An annotation
     /// that the record does not have yet counts, too.

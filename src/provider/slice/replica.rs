@@ -400,6 +400,6 @@ pub(super) fn record_of<'a>(look: &Look<'a>, slice: &str) -> Recorded<'a> {
     Some((secret, record.map_err(Clone::clone)))
 }
 
-fn is_the_peers(error: &Error) -> bool {
+pub(super) fn is_the_peers(error: &Error) -> bool {
     matches!(error.fault(), Fault::PeerMisbehaved(_) | Fault::Policy(_))
 }

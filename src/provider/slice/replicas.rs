@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     SlicePhase, SliceStatus, SliceTerms,
-    cordon::is_cordoned_by_record,
     leaving::LeftBehind,
     replica::{Recorded, SliceLook, record_of},
 };
@@ -188,31 +187,34 @@ impl<'a> Slices<'a> {
     pub(crate) fn into_status(self) -> Vec<SliceStatus> {
         let namespace = self.look.observed.namespace_name();
         let look = self.look;
+        let of = |slice: ObjectRef, phase, metadata: &Metadata| {
+            let record = record_of(&look, &slice.name).and_then(|(_, record)| record.ok());
+            let is_here = metadata.namespace == namespace;
+            let own = record.filter(|record| is_here && record.is_about(metadata));
+            SliceStatus::of(&look, slice, phase, own, record)
+        };
         let unreadable = self.unreadable.into_iter().map(|it| {
-            let record = record_of(&look, &it.id.name).and_then(|(_, record)| record.ok());
-            let cordoned = is_cordoned_by_record(&look, record);
-            (it.id.clone(), SlicePhase::Refused(it.error()), cordoned)
+            let phase = SlicePhase::Refused(it.error());
+            of(it.id.clone(), phase, &it.metadata)
         });
         let present = self.present.into_iter().map(|(slice, phase)| {
             let cordoned = slice.is_cordoned();
-            (slice.object.id(), phase, cordoned)
+            let status = of(slice.object.id(), phase, &slice.object.metadata);
+            SliceStatus { cordoned, ..status }
         });
         let left = self.left_behind.into_iter().map(|left| {
             let slice = ObjectRef::new(Kind::ResourceSlice, &namespace, &left.record.slice);
-            let cordoned = is_cordoned_by_record(&look, Some(left.record));
-            (slice, SlicePhase::LeftBehind, cordoned)
+            let phase = SlicePhase::LeftBehind;
+            SliceStatus::of(&look, slice, phase, None, Some(left.record))
         });
         let broken = self.broken.into_iter().map(|(slice, error)| {
-            let cordoned = is_cordoned_by_record(&look, None);
-            (slice, SlicePhase::Refused(error), cordoned)
+            SliceStatus::of(&look, slice, SlicePhase::Refused(error), None, None)
         });
-        let slices = unreadable.chain(present).chain(left).chain(broken);
-        let status = |(slice, phase, cordoned)| SliceStatus {
-            slice,
-            phase,
-            cordoned,
-        };
-        slices.map(status).collect()
+        unreadable
+            .chain(present)
+            .chain(left)
+            .chain(broken)
+            .collect()
     }
 }
 

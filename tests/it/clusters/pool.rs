@@ -13,7 +13,7 @@ use liqo_auth::{
         Answer, BoxError, CertificateChain, Csr, Entropy, KeyPair, RecordKey, SigningKey, Subject,
     },
     error::Error,
-    machine::{Env, Objects, Step},
+    machine::{Env, Holder, Objects, Stage, Step},
     model::{
         ClusterId, Metadata, ObjectRef, Quantity, Resource, ResourceSlice, ResourceSliceCondition,
         ResourceSliceConditionStatus, ResourceSliceConditionType, ResourceSliceSpec, Secret,
@@ -132,10 +132,33 @@ impl Pool {
             if step.is_settled() {
                 let view = self.at_provider.view(&consumer());
                 rest::agrees(&self.provider, &view, &step, self.now);
+                self.tells_the_decisions();
                 return self;
             }
         }
         panic!("it does not settle: {:#?}", self.reconcile());
+    }
+
+    /// Checks that the status has the decisions that the provider has written into the slices
+    /// that it has let in. It does not have those of other controllers.
+    #[track_caller]
+    fn tells_the_decisions(&self) {
+        let view = self.at_provider.view(&consumer());
+        let status = Machine::look(&self.provider, &view, self.now).unwrap();
+        for holder in &status.slices {
+            let Holder::Slice(name) = &holder.holder else {
+                panic!("{holder:?}");
+            };
+            if holder.stage == Stage::Authenticated {
+                let said = self.said(name);
+                assert_eq!(holder.authentication, said[0], "{holder:#?}");
+                assert_eq!(
+                    holder.resources,
+                    holder.resources.and(said[1]),
+                    "{holder:#?}"
+                );
+            }
+        }
     }
 
     /// Carries out an action of the administrator.

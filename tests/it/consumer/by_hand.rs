@@ -116,6 +116,8 @@ fn a_named_kubeconfig_takes_the_place_of_an_identity() {
     assert_eq!(found.secret, object(Kind::Secret, SECRET));
     assert_eq!(found.namespace.as_str(), "liqo-tenant-cl-consumer");
     assert_eq!(found.valid_until, Some(home.now + HOUR));
+    let certificate = found.certificate.as_ref().unwrap();
+    assert_eq!(certificate.not_after, home.now + HOUR);
     assert_eq!(step.wait.wake_at, Some(home.now + HOUR + MINUTE / 60));
     let status = Machine::look(&home.consumer, &home.view(), home.now).unwrap();
     let holder = &status.control_plane;
@@ -125,6 +127,7 @@ fn a_named_kubeconfig_takes_the_place_of_an_identity() {
         ("KubeconfigByHand", Stage::Authenticated)
     );
     assert_eq!(holder.valid_until, Some(home.now + HOUR));
+    assert_eq!(holder.certificate, found.certificate);
     // The digest holds for the text, and for nothing else.
     assert!(!format!("{found:?}").contains("hunter2"));
 }

@@ -18,3 +18,4 @@ mod recorded;
 mod renew_now;
 mod renewal;
 mod slices;
+mod verified;

@@ -29,7 +29,7 @@ pub(super) fn both_answer(deployments: &[DynamicObject]) -> Option<Finding> {
 pub(super) fn on_record(peerings: &[Peering]) -> BTreeSet<&str> {
     let granted = peerings
         .iter()
-        .filter(|it| it.certificate.is_some() || it.phase == "Tolerated");
+        .filter(|it| it.certificate.is_some() || it.is_tolerated);
     granted.map(|it| it.peer.as_str()).collect()
 }
 

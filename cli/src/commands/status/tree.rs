@@ -43,6 +43,10 @@ fn of_peering(seen: &Seen, peering: &Peering, drawing: Drawing) -> Node {
         // The group has it.
         role: _,
         phase,
+        // The colour has it.
+        is_refused: _,
+        // The phase says it.
+        is_tolerated: _,
         condition: said_condition,
         condition_held: _,
         nonce_until,

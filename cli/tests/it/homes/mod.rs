@@ -10,6 +10,7 @@ mod followed;
 mod leaks;
 mod manifests;
 mod origins;
+mod peers_words;
 mod previews;
 mod refusals;
 mod trials;

@@ -187,6 +187,13 @@ fn a_status_has_its_json_form() {
     }
     let provider: &dyn Machine = &pool.provider;
     let status = provider.look(&pool.at_provider.view(&consumer()), pool.now);
+    let status = status.unwrap();
+    // Each run has other certificates.
+    let certificates = status.holders().filter_map(|it| it.certificate.as_ref());
+    let text = certificates.fold(json!(status).to_string(), |text, certificate| {
+        let fingerprint = certificate.fingerprint().to_string();
+        text.replace(&fingerprint, &format!("SHA256:{}", "1".repeat(64)))
+    });
     let awaits = Setup::new().exchange();
     let view = awaits.consumer_view();
     let consumers: &dyn Machine = &awaits.consumer;
@@ -194,7 +201,7 @@ fn a_status_has_its_json_form() {
     check(
         "status",
         [
-            ("a provider", json!(status.unwrap())),
+            ("a provider", parsed(text.as_bytes())),
             ("a consumer", json!(unanswered.unwrap())),
         ],
     );
