@@ -135,11 +135,20 @@ impl<M: Machine + PeerRole> Driver<'_, M> {
         subject: &str,
         act: impl Fn(&M, &View<'_>, Env) -> Result<Step, Error>,
     ) -> Result<Step> {
+        self.administer_or(|_| subject, act)
+    }
+
+    /// The same, with a subject for each reason of a failure.
+    pub(crate) fn administer_or<'s>(
+        &mut self,
+        subject: impl Fn(&Error) -> &'s str,
+        act: impl Fn(&M, &View<'_>, Env) -> Result<Step, Error>,
+    ) -> Result<Step> {
         let mut run = Run::of_one_step();
         let (machine, peer, clock) = (&self.machine, &self.peer, self.clock);
         go_on(&mut run, self.home, clock, |home| {
             let step = act(machine, &home.view(peer), clock.env()?);
-            step.map_err(|error| Failure::of(subject, &error))
+            step.map_err(|error| Failure::of(subject(&error), &error))
         })?;
         Ok(run.into_step())
     }

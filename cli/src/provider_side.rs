@@ -12,7 +12,7 @@ use liqo_auth::{
     machine::{Follower, Holder, Message, Notice, Step, View, Watch},
     model::{
         AwsConfig, CertificateSigningRequest, ClusterId, Identity, Kind, Metadata, NamespaceName,
-        Resource, Secret, Tenant, TenantCondition, Timestamp, names,
+        Object, Resource, Secret, Tenant, TenantCondition, Timestamp, names,
     },
     policy::Policy,
     provider::{Endpoint, NameRegistry, Phase, Provider, ProviderBuilder, Status},
@@ -219,10 +219,15 @@ pub(crate) fn tenant_in<'h>(view: &View<'h>) -> Option<&'h Tenant> {
 
 /// Whether the view has a Tenant of its peer, readable or not.
 pub(crate) fn has_tenant(view: &View<'_>) -> bool {
-    let mut tenants = view.objects().filter(|it| it.id().kind == Kind::Tenant);
-    tenants.any(|tenant| {
-        tenant.id().name == view.peer().as_str() || names_peer(tenant.metadata(), view.peer())
-    })
+    stored_tenant(view).is_some()
+}
+
+/// The Tenant of the view's peer as it is stored, readable or not.
+pub(crate) fn stored_tenant<'h>(view: &View<'h>) -> Option<&'h Object> {
+    let tenants = || view.objects().filter(|it| it.id().kind == Kind::Tenant);
+    tenants()
+        .find(|tenant| tenant.id().name == view.peer().as_str())
+        .or_else(|| tenants().find(|tenant| names_peer(tenant.metadata(), view.peer())))
 }
 
 fn names_peer(metadata: &Metadata, peer: &ClusterId) -> bool {

@@ -122,12 +122,11 @@ pub(super) fn delete(context: &Context, arguments: &DeleteResourceSlice) -> Resu
     } = Homes::open(context, &arguments.remote)?;
     let name = arguments.name.as_str();
     let subject = format!("the slice {} is not deleted", escaped(name));
-    let slice = of_peer(&local, &peer, name)
-        .ok_or_else(|| absent(&local, name))?
-        .clone();
-    if replication::is_replica_of(&slice.metadata, &peer) {
+    let slice = stored_of_peer(&local, &peer, name).ok_or_else(|| absent(&local, name))?;
+    if replication::is_replica_of(slice.metadata(), &peer) {
         // Without a replicator, the provider's administrator deletes the replica.
-        local.delete(&slice.id(), context.clock.now()?)?;
+        let id = slice.id();
+        local.delete(&id, context.clock.now()?)?;
         let mut provider = ProviderSide::new(&mut local, &peer, &context.policy, context.clock)?;
         if let ProviderStand::Refused(error) = provider.settle()? {
             return Err(refused(provider.home, &error));
@@ -198,6 +197,19 @@ pub(super) fn of_peer<'h>(
         slice.metadata.name == name
             && (replication::is_shared_with(&slice.metadata, peer)
                 || replication::is_replica_of(&slice.metadata, peer))
+    })
+}
+
+/// The same as it is stored, readable or not.
+fn stored_of_peer<'h>(home: &'h Home, peer: &ClusterId, name: &str) -> Option<&'h Object> {
+    home.view(peer).objects().find(|object| {
+        let (id, metadata) = (object.id(), object.metadata());
+        id.kind == Kind::ResourceSlice
+            && id.name == name
+            && (replication::is_shared_with(metadata, peer)
+                || replication::is_replica_of(metadata, peer)
+                // The labels may be what cannot be read.
+                || object.as_unreadable().is_some())
     })
 }
 

@@ -7,11 +7,11 @@ use std::{
 
 use liqo_auth::{
     consumer::Phase,
-    model::{ClusterId, Identity, Kind, names},
+    error::{Error, Fault, Precondition},
+    model::{ClusterId, Kind, Object, names},
     provider,
 };
 
-use super::get;
 use crate::{
     arguments::Unauthenticate,
     consumer_side::ConsumerSide,
@@ -21,7 +21,7 @@ use crate::{
     output::{Side, escaped, program},
     overview::{self, Role},
     pair::{Homes, Pair},
-    provider_side::ProviderSide,
+    provider_side::{ProviderSide, has_tenant, stored_tenant},
 };
 
 pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {
@@ -170,8 +170,7 @@ fn alone(
 ) -> Result<()> {
     let is_consumer = is_consumer(&home, peer);
     let was_provider = || overview::peers(&home).contains(&(peer.clone(), Role::Consumer));
-    let is_provider =
-        get::tenant_of(&home, peer).is_some() || (arguments.for_good && was_provider());
+    let is_provider = has_tenant(&home.view(peer)) || (arguments.for_good && was_provider());
     match (is_consumer, is_provider) {
         // An ended peering may have left NamespaceMaps behind.
         (false, false) if !arguments.delete_offloaded => {
@@ -234,10 +233,13 @@ fn kubeconfig_by_hand(
 fn leave(context: &Context, mut home: Home, provider: &ClusterId, side: Side) -> Result<Deleted> {
     let was_there = identity(&home, provider);
     let mut consumer = ConsumerSide::new(&mut home, provider, &context.policy, context.clock)?;
-    consumer.administer(
-        "resourceslices are still present on consumer cluster",
-        |consumer, view, _| consumer.unauthenticate(view),
-    )?;
+    let subject = |error: &Error| match error.fault() {
+        Fault::Precondition(Precondition::SlicesRemain { .. }) => {
+            "resourceslices are still present on consumer cluster"
+        }
+        _ => "the Identity is not deleted",
+    };
+    consumer.administer_or(subject, |consumer, view, _| consumer.unauthenticate(view))?;
     context
         .printer
         .info(side, "No leftover resourceslices on consumer cluster")?;
@@ -264,7 +266,7 @@ fn end(
     arguments: &Unauthenticate,
     side: Side,
 ) -> Result<Deleted> {
-    let name = get::tenant_of(&home, consumer).map(|tenant| tenant.metadata.name.clone());
+    let name = stored_tenant(&home.view(consumer)).map(|tenant| tenant.id().name);
     let mut provider = ProviderSide::new(&mut home, consumer, &context.policy, context.clock)?;
     provider.administer(
         "the Tenant is not deleted",
@@ -354,15 +356,17 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 fn identity(home: &Home, provider: &ClusterId) -> bool {
     let name = names::identity_name(provider);
-    home.all::<Identity>()
-        .any(|identity| identity.metadata.name == name)
+    let mut ids = home.objects().map(Object::id);
+    ids.any(|id| id.kind == Kind::Identity && id.name == name)
 }
 
 fn is_consumer(home: &Home, provider: &ClusterId) -> bool {
     identity(home, provider)
-        || home.all::<liqo_auth::model::Secret>().any(|secret| {
-            let label = secret.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
-            secret.metadata.name == names::SIGNED_NONCE_SECRET
+        || home.objects().any(|object| {
+            let (id, label) = (object.id(), names::REMOTE_CLUSTER_ID_LABEL);
+            let label = object.metadata().labels.get(label);
+            id.kind == Kind::Secret
+                && id.name == names::SIGNED_NONCE_SECRET
                 && label.map(String::as_str) == Some(provider.as_str())
         })
 }

@@ -9,10 +9,7 @@ use std::collections::BTreeSet;
 use liqo_auth::{
     assurance::peer_version::Evidence,
     machine::peers_of,
-    model::{
-        ClusterId, Identity, IdentityType, ResourceSlice, Secret, Tenant, TenantCondition,
-        Timestamp, names,
-    },
+    model::{ClusterId, IdentityType, Kind, Resource, Tenant, TenantCondition, Timestamp, names},
 };
 use serde::Serialize;
 
@@ -152,48 +149,53 @@ pub(crate) fn peers(home: &Home) -> BTreeSet<(ClusterId, Role)> {
             peers.insert((peer, role));
         }
     };
-    for tenant in home.all::<Tenant>() {
-        let metadata = &tenant.metadata;
-        add(&metadata.name, Role::Consumer);
-        // It may have any name, before there is a record as well.
-        let label = metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
-        if let Some(peer) = label.filter(|label| **label == tenant.spec.cluster_id) {
-            add(peer, Role::Consumer);
-        }
-    }
-    for identity in home.all::<Identity>() {
-        let name = &identity.metadata.name;
-        if let Some(peer) = name.strip_prefix(names::CONTROL_PLANE_IDENTITY_PREFIX) {
-            add(peer, Role::Provider);
-        }
-    }
-    for slice in home.all::<ResourceSlice>() {
-        let label = |key: &str| slice.metadata.labels.get(key).map(String::as_str);
-        match label(names::REPLICATION_ORIGIN_LABEL) {
-            Some(origin) => add(origin, Role::Consumer),
-            None => {
-                if let Some(peer) = label(names::REPLICATION_DESTINATION_LABEL) {
+    let of_control_plane = IdentityType::ControlPlane.to_string();
+    for object in home.objects() {
+        let (id, metadata) = (object.id(), object.metadata());
+        let label = |key: &str| metadata.labels.get(key).map(String::as_str);
+        let peer = label(names::REMOTE_CLUSTER_ID_LABEL);
+        match id.kind {
+            Kind::Tenant => {
+                add(&id.name, Role::Consumer);
+                // It may have any name, before there is a record as well. What cannot be read is
+                // there all the same.
+                let is_said = |peer: &&str| {
+                    Tenant::from_object(object).is_none_or(|it| it.spec.cluster_id == *peer)
+                };
+                if let Some(peer) = peer.filter(is_said) {
+                    add(peer, Role::Consumer);
+                }
+            }
+            Kind::Identity => {
+                if let Some(peer) = id.name.strip_prefix(names::CONTROL_PLANE_IDENTITY_PREFIX) {
                     add(peer, Role::Provider);
                 }
             }
-        }
-    }
-    let of_control_plane = IdentityType::ControlPlane.to_string();
-    for secret in home.all::<Secret>() {
-        let metadata = &secret.metadata;
-        // What a consumer has pinned of a provider is no peering: it outlives each of them.
-        if let Some(peer) = metadata.name.strip_prefix(names::PROVIDER_RECORD_PREFIX) {
-            add(peer, Role::Consumer);
-        }
-        let peer = metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
-        match (metadata.name.as_str(), peer) {
-            (names::NONCE_SECRET, Some(peer)) => add(peer, Role::Consumer),
-            (names::SIGNED_NONCE_SECRET, Some(peer)) => add(peer, Role::Provider),
-            // Its kubeconfig may be one that a person has made.
-            (_, Some(peer))
-                if metadata.labels.get(names::IDENTITY_TYPE_LABEL) == Some(&of_control_plane) =>
-            {
-                add(peer, Role::Provider);
+            Kind::ResourceSlice => match label(names::REPLICATION_ORIGIN_LABEL) {
+                Some(origin) => add(origin, Role::Consumer),
+                None => {
+                    if let Some(peer) = label(names::REPLICATION_DESTINATION_LABEL) {
+                        add(peer, Role::Provider);
+                    }
+                }
+            },
+            Kind::Secret => {
+                // What a consumer has pinned of a provider is no peering: it outlives each of
+                // them.
+                if let Some(peer) = id.name.strip_prefix(names::PROVIDER_RECORD_PREFIX) {
+                    add(peer, Role::Consumer);
+                }
+                match (id.name.as_str(), peer) {
+                    (names::NONCE_SECRET, Some(peer)) => add(peer, Role::Consumer),
+                    (names::SIGNED_NONCE_SECRET, Some(peer)) => add(peer, Role::Provider),
+                    // Its kubeconfig may be one that a person has made.
+                    (_, Some(peer))
+                        if label(names::IDENTITY_TYPE_LABEL) == Some(&of_control_plane) =>
+                    {
+                        add(peer, Role::Provider);
+                    }
+                    _ => {}
+                }
             }
             _ => {}
         }

@@ -94,15 +94,21 @@ impl Consumer {
         self.0.check_peer(view.peer())?;
         let observed = Observed::of(&self.0, view)?;
         let mut plan = observed.plan(&self.0);
-        let slice: Option<&ResourceSlice> = view.find(&observed.namespace_name(), name)?;
-        if let Some(slice) = slice {
-            if !replication::is_requested_from(&slice.metadata, view.peer()) {
-                return Err(Error::found_in(slice, "", LocalFault::Conflict));
+        let id = ObjectRef::new(Kind::ResourceSlice, observed.namespace_name(), name);
+        if let Some(slice) = view.objects().find(|object| object.id() == id) {
+            let metadata = slice.metadata();
+            let is_ours = match slice.as_unreadable() {
+                None => replication::is_requested_from(metadata, view.peer()),
+                // The labels may be what cannot be read.
+                Some(_) => !replication::is_replica(metadata),
+            };
+            if !is_ours {
+                return Err(Error::new(LocalFault::Conflict, Some(id), ""));
             }
-            plan.await_for(Awaited::End(slice.id()));
-            if slice.metadata.deletion_timestamp.is_none() {
-                plan.delete(slice);
+            if metadata.deletion_timestamp.is_none() {
+                plan.delete_present(slice);
             }
+            plan.await_for(Awaited::End(id));
         }
         Ok(plan.finish())
     }

@@ -1,7 +1,7 @@
 //! `get kubeconfig`: the text of a kubeconfig, a table of all kubeconfigs, or their Secrets.
 
 use liqo_auth::model::{
-    ClusterId, Identity, ObjectRef, Resource, ResourceSliceConditionStatus,
+    ClusterId, Identity, Kind, ObjectRef, Resource, ResourceSliceConditionStatus,
     ResourceSliceConditionType, Secret, names,
 };
 
@@ -46,7 +46,7 @@ pub(in crate::commands) fn kubeconfigs(context: &Context, arguments: &GetKubecon
     if wanted.is_some() {
         let first = found.first();
         let Kept { secret, text, .. } =
-            first.ok_or_else(|| missing(&home, &identities, arguments))?;
+            first.ok_or_else(|| missing(&home, &identities, wanted.as_deref(), arguments))?;
         if shown.output.is_none() {
             let text = std::str::from_utf8(text)
                 .map_err(|_| Failure::at_odds(format!("{}: it is not text", secret.id())))?;
@@ -143,7 +143,12 @@ fn table(context: &Context, found: &[Kept<'_>], arguments: &GetKubeconfig) -> Re
 }
 
 /// Why there is no such kubeconfig.
-fn missing(home: &Home, identities: &[&Identity], arguments: &GetKubeconfig) -> Failure {
+fn missing(
+    home: &Home,
+    identities: &[&Identity],
+    wanted: Option<&str>,
+    arguments: &GetKubeconfig,
+) -> Failure {
     let GetKubeconfig {
         name,
         remote_cluster_id: peer,
@@ -157,6 +162,18 @@ fn missing(home: &Home, identities: &[&Identity], arguments: &GetKubeconfig) -> 
             home.site(),
             program(),
             home.site().options()
+        ));
+    }
+    if let Some(unreadable) = home.unreadable().find(|unreadable| {
+        let id = &unreadable.id;
+        id.kind == Kind::Identity && wanted == Some(&id.name)
+    }) {
+        return Failure::at_odds(format!(
+            "{} is in {}, and cannot be read: {}. Mend or delete it: {}",
+            unreadable.id,
+            home.site(),
+            unreadable.reason,
+            home.site_of(&unreadable.id)
         ));
     }
     if let Some(namespace) = &shown.namespace {

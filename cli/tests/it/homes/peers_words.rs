@@ -1,10 +1,11 @@
-//! What a peer may write is no word of this side.
+//! What a peer may write is no word of this side, and what cannot be read is there.
 
 use crate::tool::Folder;
 use serde_json::Value;
 
 const AT_PROVIDER: &str = "cl-provider/manifests/liqo-tenant-cl-consumer";
 const AT_CONSUMER: &str = "cl-consumer/manifests/liqo-tenant-cl-provider";
+const PEER: &str = "--home cl-provider --remote-cluster-id cl-consumer";
 
 fn with_peering() -> Folder {
     let folder = Folder::with_homes();
@@ -108,4 +109,84 @@ fn a_slice_that_cannot_be_read_has_a_row_and_its_certificate() {
         let tree = folder.run(&format!("status --home {home} --tree")).out;
         assert!(tree.contains("slice mypool: Refused"), "{tree}");
     }
+}
+
+#[test]
+fn the_consumer_deletes_a_slice_that_it_cannot_read() {
+    for (what, spoilt) in [
+        ("class: default", "class: [1, 2]"),
+        ("  labels:\n", "  labels: 5\n  was:\n"),
+    ] {
+        let folder = with_peering();
+        let file = format!("{AT_CONSUMER}/resourceslice.mypool.yaml");
+        edit(&folder, &file, what, spoilt);
+        let both = "--home cl-consumer --remote-home cl-provider";
+        let error = folder.refused(&format!("unauthenticate {both} --yes"), "", 5);
+        assert!(!error.contains("still present"), "{error}");
+        let delete = format!("delete resourceslice mypool {both}");
+        let printed = folder.ok(&delete);
+        assert!(printed.contains("\"mypool\" deleted"), "{printed}");
+        for file in [
+            file,
+            format!("{AT_CONSUMER}/identity.resourceslice-mypool.yaml"),
+            format!("{AT_PROVIDER}/resourceslice.mypool.yaml"),
+        ] {
+            assert!(!folder.path(&file).exists(), "{file}");
+        }
+        // It is gone, and so is what was in the way.
+        let error = folder.refused(&delete, "", 4);
+        assert!(error.contains("there is no ResourceSlice"), "{error}");
+        folder.ok(&format!("unauthenticate {both} --yes"));
+    }
+}
+
+#[test]
+fn the_provider_deletes_a_replica_that_it_cannot_read() {
+    let folder = with_peering();
+    let file = format!("{AT_PROVIDER}/resourceslice.mypool.yaml");
+    edit(&folder, &file, "class: default", "class: [1, 2]");
+    folder.ok(&format!("delete resourceslice mypool {PEER}"));
+    assert!(!folder.path(&file).exists());
+}
+
+#[test]
+fn what_cannot_be_read_is_not_said_to_be_gone() {
+    let folder = with_peering();
+    folder.ok("delete rs mypool --home cl-consumer --remote-home cl-provider");
+    let tenant = format!("{AT_PROVIDER}/tenant.cl-consumer.yaml");
+    edit(&folder, &tenant, "  csr: ", "  csr: 5\n  was: ");
+    let run = folder.run(&format!("unauthenticate {PEER} --yes"));
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.out.contains("Tenant correctly deleted"), "{run:?}");
+
+    let identity = format!("{AT_CONSUMER}/identity.controlplane-cl-provider.yaml");
+    edit(
+        &folder,
+        &identity,
+        "  authParams:",
+        "  authParams: 5\n  was:",
+    );
+    let get = "get kubeconfig --home cl-consumer --remote-cluster-id cl-provider";
+    let error = folder.refused(get, "", 5);
+    assert!(error.contains("cannot be read"), "{error}");
+    assert!(error.contains(&identity), "{error}");
+    assert!(!error.contains("Apply the Identity"), "{error}");
+}
+
+#[test]
+fn a_tenant_that_cannot_be_read_is_a_peer_without_a_record_too() {
+    let folder = with_peering();
+    let tenant = format!("{AT_PROVIDER}/tenant.cl-consumer.yaml");
+    edit(&folder, &tenant, "  csr: ", "  csr: 5\n  was: ");
+    for record in folder.snapshot().keys() {
+        if record.to_string_lossy().contains("cl-provider/records/") {
+            std::fs::remove_file(record).unwrap();
+        }
+    }
+    std::fs::remove_dir_all(folder.path("cl-provider/private/liqo-tenant-cl-consumer")).unwrap();
+    std::fs::remove_file(folder.path(&format!("{AT_PROVIDER}/resourceslice.mypool.yaml"))).unwrap();
+    let run = folder.run("status --home cl-provider --fail-if refused");
+    assert!(!run.err.contains("No peer."), "{run:?}");
+    assert!(run.out.contains("cl-consumer "), "{run:?}");
+    assert!(run.code != 0, "{run:?}");
 }

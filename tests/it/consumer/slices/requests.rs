@@ -424,3 +424,28 @@ fn by_hand_at(made: Option<Timestamp>) -> Object {
         "spec": { "class": "default", "resources": { "cpu": 2 } },
     }))
 }
+
+/// The labels may be what cannot be read.
+#[test]
+fn a_slice_that_cannot_be_read_is_deleted_unless_it_is_a_replica() {
+    for label in [names::REPLICATION_LABEL, names::REPLICATED_LABEL] {
+        let mut home = Home::with_slice(YEAR);
+        let mut slice = Object::from(home.slice()).to_value();
+        slice["spec"]["class"] = json!([1, 2]);
+        slice["metadata"]["labels"] = json!({ label: "true" });
+        home.objects.insert(Object::from_value(slice));
+        let deleted = home.consumer.delete_slice(&home.view(), "mypool");
+        if label == names::REPLICATED_LABEL {
+            let error = deleted.unwrap_err();
+            assert_eq!(error.fault(), &LocalFault::Conflict.into());
+            continue;
+        }
+        let step = deleted.unwrap();
+        assert_eq!(step.effects.len(), 1);
+        assert_eq!(step.wait.awaiting, [Awaited::End(object_ref())]);
+        home.carry_out(step);
+        home.settle();
+        assert!(home.status().slices.is_empty());
+        assert_eq!(home.kubeconfig(SLICE_IDENTITY), None);
+    }
+}
