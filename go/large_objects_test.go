@@ -73,6 +73,107 @@ func TestLargeObjectsOfAPeerStopNoSession(t *testing.T) {
 	}
 }
 
+// A session is told of thousands of slices within the limits of one.
+func TestManyObjectsOfAPeerStopNoSession(t *testing.T) {
+	p := newPair(t, newLibrary(t, Options{}), newKey(t))
+	ofProvider, ofConsumer := p.sessions()
+	defer ofProvider.Close()
+	defer ofConsumer.Close()
+	p.exchange(t, ofProvider, ofConsumer)
+	p.fill(3000)
+	ofProvider.Relist()
+	next, err := ofProvider.Begin(t.Context(), OrderSetCondition("Drained"))
+	for range 16 {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if next.IsAtRest() {
+			break
+		}
+		p.atProvider.applyFor(t, ofProvider, next)
+		next, err = ofProvider.Continue(t.Context())
+	}
+	p.isDrained(t)
+}
+
+// The same as Views of the calls.
+func TestManyObjectsOfAPeerStopNoDrain(t *testing.T) {
+	p := newPair(t, newLibrary(t, Options{}), newKey(t))
+	p.authenticate(t)
+	p.fill(700)
+	for range 4 {
+		step, err := p.provider.SetCondition(t.Context(), p.atProvider.view("cl-consumer"), "Drained")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.atProvider.apply(t, step)
+		step, err = p.provider.Reconcile(t.Context(), p.atProvider.view("cl-consumer"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.atProvider.apply(t, step)
+	}
+	p.isDrained(t)
+}
+
+// What had no room is told again when others are gone.
+func TestASessionIsToldAgainWhatHasRoomAgain(t *testing.T) {
+	p := newPair(t, newLibrary(t, Options{}), newKey(t))
+	ofProvider, ofConsumer := p.sessions()
+	defer ofProvider.Close()
+	defer ofConsumer.Close()
+	p.exchange(t, ofProvider, ofConsumer)
+	p.fill(40)
+	ofProvider.Relist()
+	refused := func() (overBudget int) {
+		next, err := ofProvider.Reconcile(t.Context())
+		for range 16 {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if next.IsAtRest() {
+				break
+			}
+			p.atProvider.applyFor(t, ofProvider, next)
+			next, err = ofProvider.Continue(t.Context())
+		}
+		for _, one := range next.Refused {
+			if strings.Contains(one.Error.Error(), "objects of this kind in the namespace") {
+				overBudget++
+			}
+		}
+		return overBudget
+	}
+	before := refused()
+	if before < 20 || before > 30 {
+		t.Errorf("%d of 40 are refused", before)
+	}
+	for i := range 40 - before + 5 {
+		delete(p.atProvider.objects, place("ResourceSlice", "liqo-tenant-cl-consumer", fmt.Sprintf("slice-%d", i)))
+	}
+	ofProvider.Relist()
+	if after := refused(); after >= before {
+		t.Errorf("%d are refused before, and %d after", before, after)
+	}
+}
+
+// fill puts so many slices within the limits of one.
+func (p *pair) fill(number int) {
+	bulk := strings.Repeat("A", 250_000)
+	for i := range number {
+		p.atProvider.put(largeSlice(i, "spec", bulk))
+	}
+}
+
+func (p *pair) isDrained(t *testing.T) {
+	t.Helper()
+	for place := range p.atProvider.objects {
+		if strings.Contains(place, "Binding/") || strings.HasPrefix(place, "ResourceSlice/") {
+			t.Fatalf("%s is still there", place)
+		}
+	}
+}
+
 // A Tenant with another peer's name, in a namespace of one's own, stops nobody.
 func TestATenantOfAnothersNameStopsNoSession(t *testing.T) {
 	p := newPair(t, newLibrary(t, Options{}), newKey(t))

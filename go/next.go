@@ -38,6 +38,8 @@ type nextForm struct {
 	Step              Step              `json:"step"`
 	Effects           []effectForm      `json:"effects"`
 	AfterMilliseconds int64             `json:"afterMilliseconds"`
+	// Forgotten are objects that the module had no room for, and has room for now.
+	Forgotten         []ObjectReference `json:"forgotten"`
 	Numbers           []int64           `json:"numbers"`
 	AgainMilliseconds int64             `json:"againMilliseconds"`
 }

@@ -42,19 +42,8 @@ var kinds = func() *runtime.Scheme {
 	return scheme
 }()
 
-// objects returns the values whose JSON are the objects.
-func (v View) objects() ([]any, error) {
-	// The module wants a list, also of none.
-	found := make([]any, 0, len(v.Objects))
-	for _, object := range v.Objects {
-		named, err := named(object)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, named)
-	}
-	return found, nil
-}
+// objects returns the values whose JSON are the objects, as far as they are kept.
+func (v View) objects() ([]any, error) { return withinBudget(v.Objects) }
 
 // named returns the value whose JSON is an object with its version and kind.
 func named(object runtime.Object) (any, error) {

@@ -301,6 +301,7 @@ func (s *Session) converse(ctx context.Context, call string) (*Next, error) {
 			return nil, err
 		}
 		if found.Next != "answer" {
+			s.forgetTold(found.Forgotten)
 			return found.read(bodies)
 		}
 		further, err := answerAll(asking.ctx, found.Questions, s.machine.answer)

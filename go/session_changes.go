@@ -140,6 +140,16 @@ func (s *Session) tellLarge(ctx context.Context) error {
 	return err
 }
 
+// forgetTold makes the next call tell these objects again, since the module has forgotten them.
+func (s *Session) forgetTold(forgotten []ObjectReference) {
+	for _, id := range forgotten {
+		delete(s.told, id)
+	}
+	if len(forgotten) > 0 {
+		s.Relist()
+	}
+}
+
 // isTold notes that the module has what the last request told.
 func (s *Session) isTold() {
 	if s.told == nil {

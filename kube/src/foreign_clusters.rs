@@ -37,7 +37,9 @@ pub(crate) struct Gone(BTreeMap<String, ClusterId>);
 pub(crate) fn follow(client: &Client) -> BoxStream<'static, Change<Declaration>> {
     let everywhere = Api::all_with(client.clone(), &resource());
     let selected = watcher::Config::default().page_size(PAGE);
-    let changes = changes(everywhere, selected, |seen| Declaration::of(&seen));
+    let changes = changes(everywhere, selected, Vec::new(), |seen| {
+        Declaration::of(&seen)
+    });
     let changes = changes.filter_map(|change| {
         ready(match change {
             Ok(change) => Some(change),

@@ -45,6 +45,7 @@ pub use kubeconfig::form::KubeconfigError;
 pub use kubeconfig::{ExecCredential, Kubeconfig, UserCredential};
 use reading::absent::or_null;
 pub(crate) use reading::absent::{is_default, sparse};
+pub(crate) use reading::bounded::BUDGET;
 pub use reading::bounded::BoundedReader;
 #[cfg(feature = "legacy")]
 pub(crate) use reading::document::MapOnly;

@@ -7,7 +7,7 @@
 use liqo_auth::{
     View,
     machine::{Mirror, Watch},
-    model::{ClusterId, Object, ObjectRef},
+    model::{ClusterId, Object, ObjectError, ObjectRef},
 };
 
 use crate::failure::Failure;
@@ -49,6 +49,19 @@ impl Placed {
     /// Takes the removal of an object.
     pub(crate) fn gone(&mut self, id: &ObjectRef) {
         self.mirror.gone(id);
+    }
+
+    /// The objects that have lost their content to the budget of the mirror, and for which there
+    /// is room again. The caller still has them.
+    pub(crate) fn lost(&self) -> Vec<ObjectRef> {
+        let is_lost = |id: &ObjectRef| {
+            let found = self.mirror.get(id);
+            found.is_none_or(|found| {
+                let unreadable = found.as_unreadable();
+                unreadable.is_some_and(|it| matches!(it.reason, ObjectError::OverBudget { .. }))
+            })
+        };
+        self.mirror.unwatched(&self.peer).filter(is_lost).collect()
     }
 
     /// The objects that concern the peer.

@@ -8,7 +8,7 @@ use liqo_auth::{
         Awaited, Effect, Machine, Message, Step, View,
         drive::{self, Next, Run, Stopped},
     },
-    model::{ClusterId, Object, ObjectRef, names},
+    model::{ClusterId, Object, ObjectError, ObjectRef, names},
 };
 
 use super::{
@@ -284,11 +284,20 @@ impl Shared {
         }
     }
 
-    /// Fetches again the objects that no watch shows.
+    /// Fetches again the objects that no watch shows, and those whose content has a place again.
     async fn fetch_unwatched(&self, peer: &ClusterId) -> Result<(), Error> {
-        let unwatched: Vec<ObjectRef> = self.mirror().unwatched(peer).cloned().collect();
+        let unwatched: Vec<ObjectRef> = self.mirror().unwatched(peer).collect();
         for id in unwatched {
-            self.fetch(peer, &id).await?;
+            // A watch shows the object, and its content or all of it had no room in the mirror.
+            // The rights to list suffice to find it.
+            let is_watched = self.mirror().get(&id).is_none_or(|found| {
+                let unreadable = found.as_unreadable();
+                unreadable.is_some_and(|it| matches!(it.reason, ObjectError::OverBudget { .. }))
+            });
+            match is_watched {
+                true => drop(self.is_absent(peer, &id).await?),
+                false => self.fetch(peer, &id).await?,
+            }
         }
         Ok(())
     }

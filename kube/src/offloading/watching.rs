@@ -29,7 +29,7 @@ pub(crate) fn follow(
 
 fn follow_one(client: &Client, kind: MadeKind) -> BoxStream<'static, (MadeKind, MadeChange)> {
     let selected = kind.selected().page_size(PAGE);
-    let changes = changes(kind.everywhere(client), selected, |seen| seen);
+    let changes = changes(kind.everywhere(client), selected, Vec::new(), |seen| seen);
     let changes = changes.filter_map(move |change| {
         let change = match change {
             Ok(change) => Some(Ok(change)),

@@ -17,7 +17,7 @@ use super::Account;
 use crate::{
     error::with_sources,
     object,
-    watching::{Change, changes, page_of},
+    watching::{Change, Listed, changes, page_of},
 };
 
 /// What the watch of a namespace shows.
@@ -252,7 +252,9 @@ fn secrets(
         .labels(&watch.selector())
         .page_size(page_of(kind));
     let api = object::api(client, kind, Some(namespace));
-    changes(api, selected, move |seen| object::read(kind, seen))
+    changes(api, selected, Listed::of(kind), move |seen| {
+        object::read(kind, seen)
+    })
 }
 
 fn is_forbidden(error: &watcher::Error) -> bool {

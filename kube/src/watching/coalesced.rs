@@ -25,6 +25,7 @@ pub(crate) fn coalesced(
     let filled = waiting.clone();
     let reading = tokio::spawn(async move {
         while let Some(change) = changes.next().await {
+            filled.room_for(&change).await;
             filled.put(change);
         }
     });
@@ -48,6 +49,7 @@ impl Drop for Reading {
 struct Waiting {
     changes: Mutex<Changes>,
     arrived: Notify,
+    taken: Notify,
 }
 
 #[derive(Default)]
@@ -64,9 +66,18 @@ impl Waiting {
         self.arrived.notify_one();
     }
 
+    /// Waits until the change can wait beside the others. So a peer's objects are not held
+    /// here as well, however many they are.
+    async fn room_for(&self, change: &Change) {
+        while !self.changes().have_room_for(change) {
+            self.taken.notified().await;
+        }
+    }
+
     async fn next(&self) -> Change {
         loop {
             if let Some(change) = self.changes().take() {
+                self.taken.notify_one();
                 return change;
             }
             self.arrived.notified().await;
@@ -95,6 +106,16 @@ impl Changes {
         }
     }
 
+    /// A list replaces what is waiting, and a change an earlier one of its object.
+    fn have_room_for(&self, change: &Change) -> bool {
+        match change {
+            Change::Listed(_) => true,
+            Change::Seen(object) | Change::Left(object) => {
+                self.latest.len() < MOST_WAITING || self.latest.contains_key(&object.id())
+            }
+        }
+    }
+
     fn take(&mut self) -> Option<Change> {
         if let Some(objects) = self.listed.take() {
             return Some(Change::Listed(objects));
@@ -103,6 +124,9 @@ impl Changes {
         self.latest.remove(&id)
     }
 }
+
+/// The most objects whose changes wait.
+const MOST_WAITING: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -157,6 +181,27 @@ mod tests {
         changes.put(Change::Listed(vec![namespace("a", "2")]));
         changes.put(seen("b", "3"));
         assert_eq!(taken(&mut changes), ["listed a@2", "seen b@3"]);
+    }
+
+    #[test]
+    fn a_bounded_number_of_objects_waits() {
+        let mut changes = Changes::default();
+        for number in 0..MOST_WAITING {
+            assert!(changes.have_room_for(&seen(&number.to_string(), "1")));
+            changes.put(seen(&number.to_string(), "1"));
+        }
+        assert!(!changes.have_room_for(&seen("next", "1")));
+        assert!(!changes.have_room_for(&Change::Left(Box::new(namespace("next", "1")))));
+        assert!(changes.have_room_for(&seen("0", "2")));
+        assert!(changes.have_room_for(&Change::Listed(Vec::new())));
+    }
+
+    #[tokio::test]
+    async fn what_has_no_room_comes_when_another_change_is_taken() {
+        let number = MOST_WAITING * 3;
+        let changes = stream::iter((0..number).map(|number| seen(&number.to_string(), "1")));
+        let taken = coalesced(changes.boxed()).take(number);
+        assert_eq!(taken.count().await, number);
     }
 
     #[tokio::test]

@@ -1,6 +1,7 @@
 //! The watches of a cluster, as one stream of changes.
 
 mod coalesced;
+mod listed;
 mod retry;
 
 use std::{future::ready, time::Duration};
@@ -20,7 +21,7 @@ use liqo_auth::{
 };
 use tokio::time::sleep;
 
-pub(crate) use self::{coalesced::coalesced, retry::Retry};
+pub(crate) use self::{coalesced::coalesced, listed::Listed, retry::Retry};
 use crate::object;
 
 /// A change that a watch reports.
@@ -77,36 +78,64 @@ pub(crate) enum Failure {
     TooMuch,
 }
 
-/// The changes of the objects of a kind.
-type ChangesOf =
-    fn(Kind, Api<DynamicObject>, watcher::Config) -> BoxStream<'static, Result<Change, Failure>>;
+/// The changes of the objects of a kind, which peers may write or not.
+type ChangesOf = fn(
+    Kind,
+    bool,
+    Api<DynamicObject>,
+    watcher::Config,
+) -> BoxStream<'static, Result<Change, Failure>>;
 
 /// The number of objects in a page of a list. A page is held as bytes and as objects at the
 /// same time, so that the size of the pages determines the memory of a controller that starts.
 /// What peers write may be as large as an object can be.
 pub(crate) const fn page_of(kind: Kind) -> u32 {
-    match kind {
-        Kind::Tenant
-        | Kind::Identity
-        | Kind::NamespaceMap
-        | Kind::ResourceSlice
-        | Kind::Renew
-        | Kind::Secret => 16,
-        _ => PAGE,
+    match may_be_of_peers(kind) {
+        true => 16,
+        false => PAGE,
     }
 }
 
+/// Whether peers write objects of the kind.
+const fn may_be_of_peers(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Tenant
+            | Kind::Identity
+            | Kind::NamespaceMap
+            | Kind::ResourceSlice
+            | Kind::Renew
+            | Kind::Secret
+    )
+}
+
 pub(crate) const PAGE: u32 = 50;
+
+/// The objects of the present list that have arrived so far.
+pub(crate) trait Collects<T> {
+    fn push(&mut self, object: T);
+    /// What has arrived. The next list begins.
+    fn take(&mut self) -> Vec<T>;
+}
+
+impl<T> Collects<T> for Vec<T> {
+    fn push(&mut self, object: T) {
+        self.push(object);
+    }
+
+    fn take(&mut self) -> Vec<T> {
+        core::mem::take(self)
+    }
+}
 
 /// The changes of one watch, with each object as `read` returns it. The watch is retried with
 /// backoff.
 pub(crate) fn changes<T: Send + 'static>(
     api: Api<DynamicObject>,
     selected: watcher::Config,
+    mut listed: impl Collects<T> + Send + 'static,
     read: impl Fn(DynamicObject) -> T + Send + 'static,
 ) -> BoxStream<'static, watcher::Result<Change<T>>> {
-    // The objects of the present list that have arrived so far.
-    let mut listed = Vec::new();
     let events = watcher(api, selected).backoff(Retry::default());
     let changes = events.filter_map(move |event| {
         ready(
@@ -121,19 +150,19 @@ pub(crate) fn changes<T: Send + 'static>(
 /// The change that an event shows, if it completes one.
 fn change<T>(
     event: watcher::Event<DynamicObject>,
-    listed: &mut Vec<T>,
+    listed: &mut impl Collects<T>,
     read: impl Fn(DynamicObject) -> T,
 ) -> Option<Change<T>> {
     match event {
         watcher::Event::Init => {
-            listed.clear();
+            drop(listed.take());
             None
         }
         watcher::Event::InitApply(seen) => {
             listed.push(read(seen));
             None
         }
-        watcher::Event::InitDone => Some(Change::Listed(core::mem::take(listed))),
+        watcher::Event::InitDone => Some(Change::Listed(listed.take())),
         watcher::Event::Apply(seen) => Some(Change::Seen(Box::new(read(seen)))),
         watcher::Event::Delete(seen) => Some(Change::Left(Box::new(read(seen)))),
     }
@@ -141,10 +170,15 @@ fn change<T>(
 
 fn changes_of(
     kind: Kind,
+    is_of_peers: bool,
     api: Api<DynamicObject>,
     selected: watcher::Config,
 ) -> BoxStream<'static, Result<Change, Failure>> {
-    let changes = changes(api, selected, move |seen| object::read(kind, seen));
+    let read = move |seen| object::read(kind, seen);
+    let changes = match is_of_peers {
+        true => changes(api, selected, Listed::of(kind), read),
+        false => changes(api, selected, Vec::new(), read),
+    };
     changes.map_err(Failure::from).boxed()
 }
 
@@ -152,6 +186,7 @@ fn changes_of(
 /// given up, and what follows a list is listed anew when it has become too much.
 fn changes_within_bounds(
     kind: Kind,
+    _is_of_peers: bool,
     api: Api<DynamicObject>,
     selected: watcher::Config,
 ) -> BoxStream<'static, Result<Change, Failure>> {
@@ -223,7 +258,13 @@ fn follow_one(
     let following = Following {
         client: client.clone(),
         watch: watch.clone(),
-        changes: changes(kind, api, selected),
+        // No peer writes in a namespace that a watch names: the records are there.
+        changes: changes(
+            kind,
+            watch.namespace.is_none() && may_be_of_peers(kind),
+            api,
+            selected,
+        ),
         is_complete: false,
         is_left_out: false,
     };

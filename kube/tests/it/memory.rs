@@ -40,6 +40,12 @@ fn large_objects_of_a_peer_cost_a_provider_little_memory() {
 }
 
 #[test]
+fn many_objects_of_a_peer_within_the_limits_cost_a_provider_little_memory() {
+    let growth = measured("memory::a_provider_lists_many_objects", "spec");
+    assert!(growth <= MOST_GROWTH, "{growth} kB");
+}
+
+#[test]
 fn a_provider_that_lists_without_an_end_costs_a_consumer_little_memory() {
     let growth = measured("memory::a_consumer_replicates_to_a_list_without_an_end", "");
     assert!(growth <= MOST_GROWTH, "{growth} kB");
@@ -65,6 +71,29 @@ async fn a_provider_lists_large_objects() {
     let handle = provider(lists.on(&milan), &mut running).await;
     handle.invite(&id("rome")).await.unwrap();
     assert_eq!(lists.listed(), 4, "64 objects are listed");
+    report(at_rest);
+}
+
+/// A thousand slices of 250 kB.
+#[tokio::test]
+#[ignore = "runs in a process of its own, which another test starts"]
+async fn a_provider_lists_many_objects() {
+    let milan = FakeApiServer::with_liqo("milan");
+    milan.put(tenant_namespace("liqo-tenant-rome"));
+    let mut running = JoinSet::new();
+    let handle = provider(milan.client(), &mut running).await;
+    handle.invite(&id("rome")).await.unwrap();
+    let at_rest = kilobytes("VmRSS");
+
+    let lists = Lists {
+        field: env::var(FIELD).unwrap(),
+        kilobytes: 244,
+        pages: 63,
+        listed: Arc::default(),
+    };
+    let handle = provider(lists.on(&milan), &mut running).await;
+    handle.invite(&id("rome")).await.unwrap();
+    assert_eq!(lists.listed(), 63, "1008 objects are listed");
     report(at_rest);
 }
 

@@ -1,6 +1,7 @@
 //! A cache of the objects that a controller watches, by peer.
 
 mod bound;
+mod budget;
 mod by_name;
 mod deleted_uids;
 mod fetched_objects;
@@ -14,9 +15,13 @@ use std::{collections::BTreeSet, sync::Arc};
 pub use self::peers::peers_of;
 pub(super) use self::{store::Store, watch_set::WatchSet};
 
-use self::{deleted_uids::DeletedUids, fetched_objects::FetchedObjects};
+use self::{
+    budget::{Budget, Place},
+    deleted_uids::DeletedUids,
+    fetched_objects::FetchedObjects,
+};
 use super::{Concerns, Effect, Version, View, Watch};
-use crate::model::{ClusterId, Object, ObjectRef};
+use crate::model::{ClusterId, Kind, Object, ObjectRef};
 
 /// A cache of the objects that a controller watches, for all peers: by peer and by
 /// kind, with the versions of the API server.
@@ -62,6 +67,13 @@ use crate::model::{ClusterId, Object, ObjectRef};
 /// object. Therefore, fetch the [`unwatched`](Self::unwatched) objects of a peer
 /// before each call for that peer.
 ///
+/// # What a peer may write costs a bounded amount of memory
+/// Each kind that a peer may write has a budget in each tenant namespace: 4 MiB of JSON, and
+/// 4096 objects. The oldest objects come first. Beyond the bytes, an object is kept as
+/// [`Object::Unreadable`], with the metadata that suffices to delete it. Beyond the number,
+/// it is not kept. [`unwatched`](Self::unwatched) names the objects for whose content there
+/// is room again.
+///
 /// # Examples
 /// ```
 /// use liqo_auth::{
@@ -90,6 +102,7 @@ pub struct Mirror {
     watches: Vec<Watched>,
     fetched: FetchedObjects,
     deleted: DeletedUids,
+    budget: Budget,
     followers: Vec<Arc<dyn Follower>>,
 }
 
@@ -232,8 +245,11 @@ impl Mirror {
         if id.name.is_empty() {
             return Err(MirrorError::NoName(id));
         }
-        self.fetched.add(peer, &id);
         let seen = self.store.seen_by(&id);
+        if let Some(concerns) = self.give_back(&object) {
+            return Ok(concerns);
+        }
+        self.fetched.add(peer, &id);
         Ok(self.put(object, seen).and(Concerns::Peer(peer.clone())))
     }
 
@@ -274,10 +290,14 @@ impl Mirror {
     }
 
     /// The objects that were [`fetched`](Self::fetched) for one peer and that no
-    /// watch shows.
-    pub fn unwatched(&self, peer: &ClusterId) -> impl Iterator<Item = &ObjectRef> {
+    /// watch shows, and the objects of the peer that have lost their content and for which
+    /// there is room again.
+    pub fn unwatched(&self, peer: &ClusterId) -> impl Iterator<Item = ObjectRef> {
         let fetched = self.fetched.of(peer);
-        fetched.filter(|id| self.store.seen_by(id).is_empty())
+        let unseen = fetched.filter(|id| self.store.seen_by(id).is_empty());
+        let is_own =
+            |kind, namespace: &str| self.store.owner_of(kind, namespace).as_ref() == Some(peer);
+        unseen.cloned().chain(self.budget.returning(is_own))
     }
 
     /// The view of one peer.
@@ -345,6 +365,8 @@ impl Mirror {
         objects
             .iter()
             .try_for_each(|object| check(listed, object))?;
+        self.budget
+            .forget_left_out(listed.kind, listed.namespace.as_deref());
         let present: BTreeSet<ObjectRef> = objects.iter().map(Object::id).collect();
         let before = self.store.of_kind(listed.kind, listed.namespace.as_deref());
         let missing: Vec<ObjectRef> = before
@@ -389,7 +411,14 @@ impl Mirror {
         for follower in &self.followers {
             follower.observe(&object);
         }
-        self.store.put(object, seen)
+        let id = object.id();
+        let before = self.store.get(&id).map(Place::of);
+        let concerns = self.store.put(object, seen);
+        self.keep_within_budget(&id, before.as_ref());
+        if id.kind == Kind::Namespace {
+            self.keep_namespace_within_budget(&id.name);
+        }
+        concerns
     }
 
     fn take_out(&mut self, id: &ObjectRef) -> Concerns {
@@ -397,8 +426,10 @@ impl Mirror {
             follower.forget(id);
         }
         let Some((object, concerns)) = self.store.remove(id) else {
+            self.budget.forget(id, None);
             return Concerns::Nobody;
         };
+        self.budget.forget(id, Some(&Place::of(&object)));
         self.deleted.note(uid(&object));
         concerns
     }

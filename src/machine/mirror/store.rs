@@ -144,7 +144,8 @@ impl Store {
         self.peers.keys()
     }
 
-    fn owner_of(&self, kind: Kind, namespace: &str) -> Option<ClusterId> {
+    /// The peer that may write objects of a kind in a namespace.
+    pub(super) fn owner_of(&self, kind: Kind, namespace: &str) -> Option<ClusterId> {
         let id = ObjectRef::new(Kind::Namespace, "", namespace);
         let found = self.get(&id).and_then(Namespace::from_object);
         tenancy::owner_of(kind, namespace, found)

@@ -314,6 +314,14 @@ impl Object {
         serde_json::to_value(ObjectForm(self)).unwrap_or_default()
     }
 
+    /// The bytes of the object's JSON, or of what is kept of one that is unreadable.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Unreadable(unreadable) => unreadable::json_bytes(&*unreadable.metadata),
+            object => unreadable::json_bytes(&ObjectForm(object)),
+        }
+    }
+
     /// The kind, namespace and name of the object. For an unreadable object, an unknown
     /// name or namespace is empty, and an unknown kind is [`Kind::Other`].
     pub fn id(&self) -> ObjectRef {

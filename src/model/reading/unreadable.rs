@@ -2,13 +2,13 @@
 
 use std::io;
 
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use serde_path_to_error::Segment;
 use zeroize::Zeroize;
 
 use super::excerpt::Excerpt;
-use crate::model::{Kind, Metadata, ObjectRef, values::wiped};
+use crate::model::{Kind, Metadata, Object, ObjectRef, names, values::wiped};
 
 /// An object that exists but could not be read. It never counts as absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +63,16 @@ pub enum ObjectError {
     #[error("found an object of more than {limit} values, expected at most {limit}")]
     TooManyValues {
         /// The most values allowed.
+        limit: usize,
+    },
+    /// The older objects of the same kind in the tenant namespace have used up its budget.
+    #[error(
+        "found more than {limit} bytes of objects of this kind in the namespace, expected at most {limit}"
+    )]
+    OverBudget {
+        /// The bytes of this object.
+        bytes: usize,
+        /// The most bytes of all objects.
         limit: usize,
     },
     /// Maps and lists are nested too deeply.
@@ -128,8 +138,58 @@ impl Unreadable {
     pub(crate) fn is_over_limits(&self) -> bool {
         matches!(
             self.reason,
-            ObjectError::TooLarge { .. } | ObjectError::TooManyValues { .. }
+            ObjectError::TooLarge { .. }
+                | ObjectError::TooManyValues { .. }
+                | ObjectError::OverBudget { .. }
         )
+    }
+
+    /// What is kept of an object whose content has no place in the budget of its namespace:
+    /// what suffices to find and to delete it.
+    pub(crate) fn over_budget(object: &Object, bytes: usize, limit: usize) -> Self {
+        let (id, all) = (object.id(), object.metadata());
+        let (api_version, kind) = match object {
+            Object::Unreadable(found) => (found.api_version.clone(), found.kind.clone()),
+            _ => (id.kind.api_version().to_owned(), id.kind.to_string()),
+        };
+        let mut metadata = Metadata {
+            name: all.name.clone(),
+            namespace: all.namespace.clone(),
+            uid: all.uid.clone(),
+            resource_version: all.resource_version.clone(),
+            creation_timestamp: all.creation_timestamp,
+            deletion_timestamp: all.deletion_timestamp,
+            ..Metadata::default()
+        };
+        let is_short = |bytes| bytes <= SHORT_METADATA_FIELD;
+        if is_short(json_bytes(&all.labels)) {
+            metadata.labels = all.labels.clone();
+        } else {
+            let labels = names::LABELS_OF_OBJECTS.iter();
+            let kept = labels.filter_map(|key| Some((*key, cut(all.label(key)?))));
+            metadata.labels = kept.collect();
+        }
+        if is_short(json_bytes(&all.finalizers)) {
+            metadata.finalizers = all.finalizers.clone();
+        }
+        if is_short(json_bytes(&all.owner_references)) {
+            metadata.owner_references = all.owner_references.clone();
+        }
+        Self {
+            id,
+            api_version,
+            kind,
+            metadata: Box::new(metadata),
+            reason: ObjectError::OverBudget { bytes, limit },
+        }
+    }
+
+    /// The bytes of an object whose content had no place in the budget.
+    pub(crate) const fn lost_bytes(&self) -> Option<usize> {
+        match self.reason {
+            ObjectError::OverBudget { bytes, .. } => Some(bytes),
+            _ => None,
+        }
     }
 
     /// The JSON of the object: its API version, kind, namespace and name.
@@ -310,6 +370,14 @@ pub(crate) fn wipe(value: &mut Value) {
     }
 }
 
+/// The bytes of a value's JSON.
+pub(crate) fn json_bytes(value: &impl Serialize) -> usize {
+    let mut room = Room(usize::MAX);
+    // The room takes everything, and the library's types fail at nothing else.
+    let _ = serde_json::to_writer(&mut room, value);
+    usize::MAX - room.0
+}
+
 /// A writer that only counts bytes, and fails at the limit.
 struct Room(usize);
 
@@ -331,16 +399,20 @@ impl io::Write for Room {
 const LONGEST_METADATA_FIELD: usize = 256 * 1024;
 /// The most values that one kept metadata field may have.
 const MOST_METADATA_VALUES: usize = 1024;
+/// The most bytes of the labels, of the finalizers and of the owners of an object that has lost
+/// its content.
+const SHORT_METADATA_FIELD: usize = 512;
 const LONGEST_PATH: usize = 256;
 /// The longest name of a Kubernetes object, in bytes.
 const LONGEST_NAME: usize = 253;
-/// The metadata fields that identify an object and its owners, or are needed to
+/// The metadata fields that identify an object, its age and its owners, or are needed to
 /// delete it. They are kept even if the object has too many values.
-pub(super) const NAMING_FIELDS: [&str; 8] = [
+pub(super) const NAMING_FIELDS: [&str; 9] = [
     "name",
     "namespace",
     "uid",
     "resourceVersion",
+    "creationTimestamp",
     "deletionTimestamp",
     "labels",
     "finalizers",

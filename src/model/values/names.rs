@@ -273,6 +273,19 @@ pub(crate) fn peering_user_writer(consumer: &ClusterId) -> String {
 
 /// The label of this library's own records, whose value is the peer's ID.
 pub const RECORD_PEER_LABEL: &str = "liqo-auth/peer";
+/// The labels of objects in a tenant namespace that this library reads.
+pub(crate) const LABELS_OF_OBJECTS: [&str; 10] = [
+    REMOTE_CLUSTER_ID_LABEL,
+    NONCE_LABEL,
+    SIGNED_NONCE_LABEL,
+    IDENTITY_TYPE_LABEL,
+    RESOURCE_SLICE_NAME_LABEL,
+    REPLICATION_LABEL,
+    REPLICATION_DESTINATION_LABEL,
+    REPLICATION_ORIGIN_LABEL,
+    REPLICATED_LABEL,
+    RECORD_PEER_LABEL,
+];
 
 /// The prefix of the names of bindings.
 pub const BINDING_PREFIX: &str = "liqo-binding-";

@@ -1,5 +1,6 @@
 //! Attacks of a peer within the rights that Liqo's ClusterRoles give it.
 
+mod budgets;
 mod condition_tokens;
 mod courses;
 #[cfg(feature = "rsa")]

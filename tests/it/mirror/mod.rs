@@ -239,7 +239,7 @@ fn an_object_that_was_fetched_is_in_the_view_of_its_peer() {
         assert!(sees(&mirror, "one", object));
     }
     assert!(sees(&mirror, "two", &far));
-    let unwatched: Vec<ObjectRef> = mirror.unwatched(&peer).cloned().collect();
+    let unwatched: Vec<ObjectRef> = mirror.unwatched(&peer).collect();
     assert_eq!(unwatched, [far.id(), bare.id()]);
     assert_eq!(mirror.unwatched(&id("two")).count(), 0);
     // A list by labels does not contain these objects and does not remove them.

@@ -20,8 +20,11 @@
 //! |---|---|---|
 //! | `answer` | `questions` | go on with all answers so far, and with the same time and entropy |
 //! | `apply` | `step`, `effects` | if the step has `absent`, ask the store for that object; then apply the effects, up to the first that fails, and go on with the `outcomes` |
-//! | `look` | `afterMilliseconds` | wait, and go on with the objects as they are then |
+//! | `look` | `afterMilliseconds`, `forgotten` | wait, and go on with the objects as they are then, and with the forgotten ones again |
 //! | `rest` | `step`, `numbers`, `againMilliseconds` | deliver the step's `outbox`, whose messages have these numbers; nothing is left to do |
+//!
+//! The session keeps what a peer wrote within the bounds of a [`Mirror`](liqo_auth::machine::Mirror).
+//! What has lost its content is forgotten, and is named when there is room again.
 //!
 //! Here, a step has no `effects` of its own, and has an `outbox` at rest alone. An effect has
 //! its `type`, `id`, `part` and `version`, and the `request` to an API server. The body of the
@@ -34,11 +37,15 @@
 mod next;
 mod request;
 
-use core::cell::RefCell;
+use core::{cell::RefCell, time::Duration};
+use std::collections::BTreeSet;
 
-use liqo_auth::machine::{
-    Message, Step,
-    drive::{Deliveries, Next, Run},
+use liqo_auth::{
+    machine::{
+        Message, Step,
+        drive::{Deliveries, Next, Run},
+    },
+    model::ObjectRef,
 };
 
 pub use self::request::SessionRequest;
@@ -72,6 +79,8 @@ struct Work {
     call: Call,
     /// Whether the caller was told to wait before the next look.
     has_waited: bool,
+    /// The forgotten objects that were named.
+    named: BTreeSet<ObjectRef>,
 }
 
 /// Answers a request. One that cannot be read changes nothing.
@@ -177,7 +186,7 @@ impl Session {
             match work.run.next()? {
                 Next::Look { after } if !after.is_zero() && !work.has_waited => {
                     work.has_waited = true;
-                    return Ok(next::look(after).into());
+                    return Ok(next::look(after, &[]).into());
                 }
                 Next::Look { .. } => {}
                 // The answer before this one has the effects.
@@ -188,7 +197,18 @@ impl Session {
                     *work = Work::of(side.reconcile());
                     continue;
                 }
-                Next::Rest => return Ok(self.rest(present).into()),
+                Next::Rest => {
+                    let mut lost = self.objects.lost();
+                    lost.retain(|id| work.named.insert(id.clone()));
+                    if lost.is_empty() {
+                        return Ok(self.rest(present).into());
+                    }
+                    *work = Work {
+                        named: core::mem::take(&mut work.named),
+                        ..Work::of(side.reconcile())
+                    };
+                    return Ok(next::look(SHORTLY, &lost).into());
+                }
             }
             let step = self.step(side, present)?;
             let questions = side.questions();
@@ -268,9 +288,13 @@ impl Work {
             run,
             call,
             has_waited: false,
+            named: BTreeSet::new(),
         }
     }
 }
+
+/// A caller that waits comes again.
+const SHORTLY: Duration = Duration::from_millis(1);
 
 #[cfg(test)]
 mod tests;

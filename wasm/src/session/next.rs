@@ -19,9 +19,13 @@ pub(super) fn answer(questions: &[Value]) -> Vec<u8> {
     written(&json!({ "next": "answer", "questions": questions }))
 }
 
-/// The caller waits.
-pub(super) fn look(after: Duration) -> Vec<u8> {
-    written(&json!({ "next": "look", "afterMilliseconds": milliseconds(after) }))
+/// The caller waits, and tells the forgotten objects again.
+pub(super) fn look(after: Duration, forgotten: &[ObjectRef]) -> Vec<u8> {
+    written(&json!({
+        "next": "look",
+        "afterMilliseconds": milliseconds(after),
+        "forgotten": forgotten,
+    }))
 }
 
 /// The caller applies the effects of a step. The bodies of their requests follow the answer.

@@ -173,7 +173,13 @@ impl BoundedReader {
 
 /// Refuses an object that a reader has reduced.
 pub(in crate::model) fn check(value: &Value, limits: &Limits) -> Result<(), ObjectError> {
-    match value.get(OVER_LIMIT).map(|found| found.as_str()) {
+    let found = value.get(OVER_LIMIT);
+    let lost = found.and_then(Value::as_u64);
+    if let Some(bytes) = lost.and_then(|lost| usize::try_from(lost).ok()) {
+        let limit = BUDGET;
+        return Err(ObjectError::OverBudget { bytes, limit });
+    }
+    match found.map(|found| found.as_str()) {
         None => Ok(()),
         Some(Some("values")) => Err(ObjectError::TooManyValues {
             limit: limits.object_values,
@@ -185,6 +191,9 @@ pub(in crate::model) fn check(value: &Value, limits: &Limits) -> Result<(), Obje
 }
 
 const OVER_LIMIT: &str = "overLimit";
+/// The most bytes of the objects of a kind in a tenant namespace: 4 MiB of JSON. Some 64
+/// slices take a tenth of it.
+pub(crate) const BUDGET: usize = 4 * 1024 * 1024;
 
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,154 @@
+package liqoauth
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// The budget of the objects of one kind in a tenant namespace, as the module keeps it for a
+// session. A call with a View would hold all of them at once, so their content is left out before.
+// The oldest objects come first.
+const (
+	budgetBytes   = 4 << 20
+	budgetObjects = 4096
+	// fewObjects are within the budget, however large each of them is.
+	fewObjects = 8
+	// reducedBytes is what every object takes, also without its content.
+	reducedBytes = 1024
+)
+
+// crowd is the objects of one kind in one namespace.
+type crowd struct{ kind, namespace string }
+
+// placed is an object of a View, and what says which objects come first.
+type placed struct {
+	index int
+	kind  schema.GroupVersionKind
+	metav1.Object
+}
+
+// withinBudget returns the values whose JSON are the objects. Those beyond the budget are reduced,
+// or left out.
+func withinBudget(objects []runtime.Object) ([]any, error) {
+	values := make([]any, len(objects))
+	crowds := map[crowd][]placed{}
+	isTenants := map[string]bool{}
+	for index, object := range objects {
+		value, err := named(object)
+		if err != nil {
+			return nil, err
+		}
+		values[index] = value
+		kind, err := kindOf(object)
+		if err != nil {
+			return nil, err
+		}
+		metadata, err := meta.Accessor(object)
+		if err != nil {
+			// The module refuses it.
+			continue
+		}
+		switch kind.Kind {
+		case "Namespace":
+			isTenants[metadata.GetName()] = metadata.GetLabels()["liqo.io/tenant-namespace"] == "true"
+		case "Tenant", "Identity", "NamespaceMap", "ResourceSlice", "Renew", "Secret":
+			place := crowd{kind.Kind, metadata.GetNamespace()}
+			crowds[place] = append(crowds[place], placed{index, kind, metadata})
+		}
+	}
+	for place, all := range crowds {
+		// Nobody but this cluster writes in other namespaces, such as that of the records.
+		isTenant := isTenants[place.namespace] || strings.HasPrefix(place.namespace, "liqo-tenant-")
+		if len(all) <= fewObjects || !isTenant {
+			continue
+		}
+		slices.SortFunc(all, comparePlaced)
+		if err := reduceBeyond(values, all); err != nil {
+			return nil, err
+		}
+	}
+	// What is left out has no value. The module wants a list, also of none.
+	return slices.DeleteFunc(values, func(value any) bool { return value == nil }), nil
+}
+
+// reduceBeyond reduces the values of those objects that are beyond the budget.
+func reduceBeyond(values []any, all []placed) error {
+	bytes := 0
+	for number, object := range all {
+		if number >= budgetObjects {
+			values[object.index] = nil
+			continue
+		}
+		text, err := json.Marshal(values[object.index])
+		if err != nil {
+			return fmt.Errorf("liqoauth: %w", err)
+		}
+		clear(text)
+		bytes += len(text) + reducedBytes
+		if bytes > budgetBytes {
+			values[object.index] = object.reduced(len(text))
+		}
+	}
+	return nil
+}
+
+// comparePlaced compares two objects of one kind and namespace. A nonce comes before all others,
+// and an object without an age after them.
+func comparePlaced(a, b placed) int {
+	return cmp.Or(
+		cmp.Compare(a.rank(), b.rank()),
+		a.GetCreationTimestamp().Time.Compare(b.GetCreationTimestamp().Time),
+		strings.Compare(a.GetName(), b.GetName()),
+	)
+}
+
+func (p placed) rank() int {
+	switch {
+	case p.kind.Kind == "Secret" && (p.GetName() == "liqo-nonce" || p.GetName() == "liqo-signed-nonce"),
+		p.kind.Kind == "Tenant" && p.GetNamespace() == "liqo-tenant-"+p.GetName():
+		return 0
+	case p.GetCreationTimestamp().Time.IsZero():
+		return 2
+	}
+	return 1
+}
+
+// reduced returns what the module reads of an object whose content of so many bytes is left out.
+func (p placed) reduced(bytes int) map[string]any {
+	metadata := map[string]any{
+		"name": p.GetName(), "namespace": p.GetNamespace(),
+		"uid": p.GetUID(), "resourceVersion": p.GetResourceVersion(),
+	}
+	if at := p.GetCreationTimestamp(); !at.IsZero() {
+		metadata["creationTimestamp"] = at.UTC().Format(time.RFC3339)
+	}
+	if at := p.GetDeletionTimestamp(); at != nil {
+		metadata["deletionTimestamp"] = at.UTC().Format(time.RFC3339)
+	}
+	if labels := p.GetLabels(); extentOfTexts(labels) <= reducedBytes {
+		metadata["labels"] = labels
+	}
+	if finalizers := p.GetFinalizers(); len(strings.Join(finalizers, ",")) <= reducedBytes {
+		metadata["finalizers"] = finalizers
+	}
+	version, kind := p.kind.ToAPIVersionAndKind()
+	// The module reads why the rest is missing.
+	return map[string]any{"apiVersion": version, "kind": kind, "metadata": metadata, "overLimit": bytes}
+}
+
+func extentOfTexts(texts map[string]string) int {
+	bytes := 0
+	for key, text := range texts {
+		bytes += len(key) + len(text)
+	}
+	return bytes
+}
