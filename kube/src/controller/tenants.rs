@@ -11,8 +11,8 @@ use liqo_auth::{
 use super::shared::Shared;
 use crate::{
     Applied, Error, apply,
-    tenant_namespaces::{Shown, TenantSecrets},
-    watching::Change,
+    tenant_namespaces::TenantSecrets,
+    watching::{Change, Shown},
 };
 
 impl Shared {

@@ -4,7 +4,4 @@
 mod account;
 mod secrets;
 
-pub(crate) use self::{
-    account::Account,
-    secrets::{Shown, TenantSecrets},
-};
+pub(crate) use self::{account::Account, secrets::TenantSecrets};

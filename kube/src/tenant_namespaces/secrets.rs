@@ -17,15 +17,8 @@ use super::Account;
 use crate::{
     error::with_sources,
     object,
-    watching::{Change, Listed, changes, page_of},
+    watching::{Change, Listed, Shown, changes, coalesced, page_of},
 };
-
-/// What the watch of a namespace shows.
-pub(crate) enum Shown {
-    Changed(Change),
-    /// The Secrets have not been listed in time. They are asked for again and again.
-    Late,
-}
 
 /// The watches of the tenant namespaces of a cluster. They feed one watch of the mirror.
 pub(crate) struct TenantSecrets {
@@ -124,9 +117,12 @@ impl TenantSecrets {
             has_failed: false,
         };
         let shown = stream::unfold(following, async |mut following| {
-            let shown = following.next().await;
-            Some(((following.namespace.clone(), shown), following))
+            Some((following.next().await, following))
         });
+        // A peer that writes Secrets all the time holds up no other one.
+        let shown = coalesced(shown.boxed());
+        let place = namespace.to_owned();
+        let shown = shown.map(move |shown| (place.clone(), shown));
         let (shown, handle) = abortable(shown);
         self.shown.push(shown.boxed());
         self.followed.insert(namespace.to_owned(), handle);
@@ -270,3 +266,86 @@ const FIRST_LISTS_AT_ONCE: usize = 32;
 /// How long a peer waits for the first list of its Secrets, and how long the account is not
 /// bound again in the same namespace.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use http::{Request, Response};
+    use kube::client::Body;
+    use liqo_auth::model::Kind;
+    use serde_json::json;
+    use tokio::{sync::Notify, time::timeout};
+    use tower::service_fn;
+
+    use super::*;
+
+    /// Answers a list without Secrets, and then one watch, in which one Secret changes a
+    /// thousand times. Each further watch is noted, and shows nothing.
+    fn client(read: Arc<Notify>) -> Client {
+        let begun = Arc::new(Semaphore::new(1));
+        let service = service_fn(move |request: Request<Body>| {
+            let (read, begun) = (read.clone(), begun.clone());
+            async move {
+                let query = request.uri().query().unwrap_or_default();
+                if !query.contains("watch=") {
+                    let list = json!({
+                        "apiVersion": "v1",
+                        "kind": "SecretList",
+                        "metadata": { "resourceVersion": "1" },
+                        "items": [],
+                    });
+                    return Ok::<_, std::io::Error>(Response::new(
+                        list.to_string().into_bytes().into(),
+                    ));
+                }
+                let Ok(permit) = begun.try_acquire() else {
+                    read.notify_one();
+                    return std::future::pending().await;
+                };
+                permit.forget();
+                let events = (2..=1001).map(|version: u32| {
+                    let secret = json!({
+                        "apiVersion": "v1",
+                        "kind": "Secret",
+                        "metadata": {
+                            "name": "a",
+                            "namespace": "liqo-tenant-rome",
+                            "resourceVersion": version.to_string(),
+                        },
+                    });
+                    let event = json!({ "type": "MODIFIED", "object": secret });
+                    format!("{event}\n")
+                });
+                Ok(Response::new(Body::from(
+                    events.collect::<String>().into_bytes(),
+                )))
+            }
+        });
+        Client::new(service, "default")
+    }
+
+    #[tokio::test]
+    async fn changes_of_secrets_are_read_while_nobody_takes_them_and_the_last_one_remains() {
+        let read = Arc::new(Notify::new());
+        let client = client(read.clone());
+        let account = Account::new(client.clone(), "liqo".to_owned(), "account".to_owned());
+        let watch = Watch::all(Kind::Secret);
+        let mut secrets = TenantSecrets::new(client, Some(Arc::new(account)), Some(watch));
+        assert!(secrets.follow_bound("liqo-tenant-rome"));
+        timeout(Duration::from_secs(30), read.notified())
+            .await
+            .unwrap();
+        let mut shown = Vec::new();
+        while let Ok(Some((namespace, change))) =
+            timeout(Duration::from_millis(200), secrets.next()).await
+        {
+            assert_eq!(namespace, "liqo-tenant-rome");
+            shown.push(match change {
+                Shown::Changed(Change::Listed(objects)) => format!("{} listed", objects.len()),
+                Shown::Changed(Change::Seen(object)) => object.metadata().resource_version.clone(),
+                Shown::Changed(Change::Left(_)) => "left".to_owned(),
+                Shown::Late => "late".to_owned(),
+            });
+        }
+        assert_eq!(shown, ["0 listed", "1001"]);
+    }
+}

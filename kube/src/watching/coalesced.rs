@@ -13,20 +13,22 @@ use futures::{
 use liqo_auth::model::{Object, ObjectRef};
 use tokio::{sync::Notify, task::AbortHandle};
 
-use super::Change;
+use super::{Change, Shown};
 
 /// The changes of `changes`, which a task reads and decodes as they arrive. So a peer that
 /// writes all the time costs its reader one change for each object, and not one for each
 /// write. The task ends with the stream.
 pub(crate) fn coalesced(
-    mut changes: BoxStream<'static, Change>,
-) -> impl Stream<Item = Change> + Send + use<> {
+    mut changes: BoxStream<'static, Shown>,
+) -> impl Stream<Item = Shown> + Send + use<> {
     let waiting = Arc::new(Waiting::default());
     let filled = waiting.clone();
     let reading = tokio::spawn(async move {
-        while let Some(change) = changes.next().await {
-            filled.room_for(&change).await;
-            filled.put(change);
+        while let Some(shown) = changes.next().await {
+            if let Shown::Changed(change) = &shown {
+                filled.room_for(change).await;
+            }
+            filled.put(shown);
         }
     });
     let reading = Reading(reading.abort_handle());
@@ -54,6 +56,7 @@ struct Waiting {
 
 #[derive(Default)]
 struct Changes {
+    is_late: bool,
     /// A list comes before the changes after it.
     listed: Option<Vec<Object>>,
     order: VecDeque<ObjectRef>,
@@ -61,8 +64,11 @@ struct Changes {
 }
 
 impl Waiting {
-    fn put(&self, change: Change) {
-        self.changes().put(change);
+    fn put(&self, shown: Shown) {
+        match shown {
+            Shown::Changed(change) => self.changes().put(change),
+            Shown::Late => self.changes().is_late = true,
+        }
         self.arrived.notify_one();
     }
 
@@ -74,11 +80,14 @@ impl Waiting {
         }
     }
 
-    async fn next(&self) -> Change {
+    async fn next(&self) -> Shown {
         loop {
             if let Some(change) = self.changes().take() {
                 self.taken.notify_one();
-                return change;
+                return Shown::Changed(change);
+            }
+            if core::mem::take(&mut self.changes().is_late) {
+                return Shown::Late;
             }
             self.arrived.notified().await;
         }
@@ -200,8 +209,15 @@ mod tests {
     async fn what_has_no_room_comes_when_another_change_is_taken() {
         let number = MOST_WAITING * 3;
         let changes = stream::iter((0..number).map(|number| seen(&number.to_string(), "1")));
-        let taken = coalesced(changes.boxed()).take(number);
+        let taken = coalesced(changes.map(Shown::Changed).boxed()).take(number);
         assert_eq!(taken.count().await, number);
+    }
+
+    #[tokio::test]
+    async fn a_list_that_is_late_is_shown_as_late_until_it_comes() {
+        let shown = [Shown::Late, Shown::Changed(seen("a", "1"))];
+        let mut late = Box::pin(coalesced(stream::iter(shown).take(1).boxed()));
+        assert!(matches!(late.next().await, Some(Shown::Late)));
     }
 
     #[tokio::test]
@@ -211,10 +227,10 @@ mod tests {
             let _ended = ended;
             std::future::pending().await
         }));
-        let mut coalesced = Box::pin(coalesced(changes.boxed()));
+        let mut coalesced = Box::pin(coalesced(changes.map(Shown::Changed).boxed()));
         let change = coalesced.next().await;
         assert!(
-            matches!(change, Some(Change::Seen(object)) if object.id().kind == Kind::Namespace)
+            matches!(change, Some(Shown::Changed(Change::Seen(object))) if object.id().kind == Kind::Namespace)
         );
         assert!((&mut is_ended).now_or_never().is_none());
         drop(coalesced);

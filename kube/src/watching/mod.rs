@@ -34,6 +34,13 @@ pub(crate) enum Change<T = Object> {
     Left(Box<T>),
 }
 
+/// What a watch shows.
+pub(crate) enum Shown {
+    Changed(Change),
+    /// The objects have not been listed in time. They are asked for again and again.
+    Late,
+}
+
 /// The changes of all watches. Each watch is read in a task of its own, and shows the last
 /// change of each object. A failure is logged, and the watch is retried with backoff.
 pub(crate) fn follow(
@@ -48,7 +55,13 @@ pub(crate) fn follow(
             });
             ready(change.ok())
         });
-        let changes = coalesced(changes.boxed());
+        let changes = coalesced(changes.map(Shown::Changed).boxed());
+        let changes = changes.filter_map(|shown| {
+            ready(match shown {
+                Shown::Changed(change) => Some(change),
+                Shown::Late => None,
+            })
+        });
         changes.map(move |change| (watch.clone(), change)).boxed()
     });
     stream::select_all(streams.collect::<Vec<_>>()).boxed()
