@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -80,6 +81,44 @@ func withinBudget(objects []runtime.Object) ([]any, error) {
 	return slices.DeleteFunc(values, func(value any) bool { return value == nil }), nil
 }
 
+// ReduceMany reduces those of the objects that have no room in the budget of their kind in a tenant
+// namespace, as the module would. A list may be reduced page by page, so that it is never in memory
+// as a whole.
+func (b Bounds) ReduceMany(objects []unstructured.Unstructured) {
+	crowds := map[crowd][]placed{}
+	for index := range objects {
+		object := &objects[index]
+		kind := object.GroupVersionKind()
+		// The records are Secrets, which nobody but this cluster writes.
+		isOfPeers := kind.Kind != "Secret" || strings.HasPrefix(object.GetNamespace(), "liqo-tenant-")
+		if isOfPeers {
+			place := crowd{kind.Kind, object.GetNamespace()}
+			crowds[place] = append(crowds[place], placed{index, kind, object})
+		}
+	}
+	for _, all := range crowds {
+		if len(all) <= fewObjects {
+			continue
+		}
+		slices.SortFunc(all, comparePlaced)
+		bytes := 0
+		for _, one := range all {
+			object := &objects[one.index]
+			lost, isReduced := object.Object[overBudget].(int)
+			if !isReduced {
+				lost = extentOf(object.Object).bytes
+			}
+			bytes += lost + reducedBytes
+			if bytes > budgetBytes && !isReduced {
+				object.Object = one.reduced(lost)
+			}
+		}
+	}
+}
+
+// overBudget is the field that says how many bytes of an object are left out.
+const overBudget = "overLimit"
+
 // reduceBeyond reduces the values of those objects that are beyond the budget.
 func reduceBeyond(values []any, all []placed) error {
 	bytes := 0
@@ -126,7 +165,7 @@ func (p placed) rank() int {
 func (p placed) reduced(bytes int) map[string]any {
 	metadata := map[string]any{
 		"name": p.GetName(), "namespace": p.GetNamespace(),
-		"uid": p.GetUID(), "resourceVersion": p.GetResourceVersion(),
+		"uid": string(p.GetUID()), "resourceVersion": p.GetResourceVersion(),
 	}
 	if at := p.GetCreationTimestamp(); !at.IsZero() {
 		metadata["creationTimestamp"] = at.UTC().Format(time.RFC3339)
@@ -134,15 +173,24 @@ func (p placed) reduced(bytes int) map[string]any {
 	if at := p.GetDeletionTimestamp(); at != nil {
 		metadata["deletionTimestamp"] = at.UTC().Format(time.RFC3339)
 	}
+	// The types are those of an unstructured object.
 	if labels := p.GetLabels(); extentOfTexts(labels) <= reducedBytes {
-		metadata["labels"] = labels
+		kept := map[string]any{}
+		for key, text := range labels {
+			kept[key] = text
+		}
+		metadata["labels"] = kept
 	}
 	if finalizers := p.GetFinalizers(); len(strings.Join(finalizers, ",")) <= reducedBytes {
-		metadata["finalizers"] = finalizers
+		kept := []any{}
+		for _, finalizer := range finalizers {
+			kept = append(kept, finalizer)
+		}
+		metadata["finalizers"] = kept
 	}
 	version, kind := p.kind.ToAPIVersionAndKind()
 	// The module reads why the rest is missing.
-	return map[string]any{"apiVersion": version, "kind": kind, "metadata": metadata, "overLimit": bytes}
+	return map[string]any{"apiVersion": version, "kind": kind, "metadata": metadata, overBudget: bytes}
 }
 
 func extentOfTexts(texts map[string]string) int {

@@ -148,3 +148,42 @@ func TestAReducedObjectOfAViewHasWhatDeletesIt(t *testing.T) {
 		}
 	}
 }
+
+func TestAListIsReducedPageByPageAsAWhole(t *testing.T) {
+	for kind, namespace := range map[string]string{"ResourceSlice": "elsewhere", "Secret": "liqo-tenant-rome"} {
+		var objects []unstructured.Unstructured
+		for i := range 40 {
+			object := objectOf(kind, namespace, fmt.Sprintf("s%02d", i), "", 250_000)
+			object.SetLabels(map[string]string{"a": "b"})
+			object.SetFinalizers([]string{"c"})
+			objects = append(objects, *object, *objectOf("Secret", "liqo", fmt.Sprint(i), "", 250_000))
+			Bounds{}.ReduceMany(objects)
+		}
+		var whole, reduced, records int
+		for _, object := range objects {
+			lost := object.Object["overLimit"]
+			switch {
+			case object.GetNamespace() == "liqo" && lost == nil:
+				records++
+			case lost == nil:
+				whole++
+			case lost.(int) > 250_000 && object.GetLabels()["a"] == "b" && object.GetFinalizers()[0] == "c" &&
+				object.GetUID() != "" && object.GetName() >= "s16" && object.Object["bulk"] == nil:
+				reduced++
+			}
+		}
+		if whole != 16 || reduced != 24 || records != 40 {
+			t.Errorf("%s: %d whole, %d reduced, %d records", kind, whole, reduced, records)
+		}
+	}
+	few := []unstructured.Unstructured{}
+	for i := range 8 {
+		few = append(few, *objectOf("Renew", "elsewhere", fmt.Sprint(i), "", 1_000_000))
+	}
+	Bounds{}.ReduceMany(few)
+	for _, object := range few {
+		if object.Object["overLimit"] != nil {
+			t.Error("one of eight objects is reduced")
+		}
+	}
+}

@@ -101,8 +101,8 @@ func (r *Reconciler) list(ctx context.Context, kind schema.GroupVersionKind, opt
 	return found, err
 }
 
-// readPages reads a list page by page. What a peer wrote beyond the bounds is let go of before the
-// next page comes.
+// readPages reads a list page by page. What a peer wrote beyond the bounds, and beyond those of all
+// its objects, is let go of before the next page comes.
 func (r *Reconciler) readPages(ctx context.Context, kind schema.GroupVersionKind, options []client.ListOption) ([]unstructured.Unstructured, error) {
 	var found []unstructured.Unstructured
 	next := ""
@@ -120,6 +120,7 @@ func (r *Reconciler) readPages(ctx context.Context, kind schema.GroupVersionKind
 			r.bounds.Reduce(object)
 			found = append(found, *object)
 		}
+		r.bounds.ReduceMany(found)
 		if next = page.GetContinue(); next == "" {
 			return found, nil
 		}

@@ -235,6 +235,25 @@ func TestLargeObjectsOfAPeerTakeLittleMemory(t *testing.T) {
 	}
 }
 
+// Each of the objects is within the bounds of one.
+func TestManyObjectsOfAPeerTakeLittleMemory(t *testing.T) {
+	server := &pages{kind: authv1beta1.ResourceSliceKind, number: 1000, make: func(i int) map[string]any {
+		object := slice(i)
+		object["spec"] = map[string]any{"class": strings.Repeat("A", 250_000)}
+		return object
+	}}
+	reconciler := newPaged(t, server)
+	before := live()
+	view, err := reconciler.view(t.Context(), consumerID)
+	if err != nil || len(view.Objects) != server.number {
+		t.Fatalf("%v, %d objects", err, len(view.Objects))
+	}
+	if grown := int64(live()) - int64(before); grown > 48<<20 {
+		t.Errorf("%d bytes more are live", grown)
+	}
+	runtime.KeepAlive(view)
+}
+
 func TestALargeObjectThatIsReadByItsNameIsReduced(t *testing.T) {
 	server := &pages{kind: "Secret", make: func(int) map[string]any {
 		object := large("data", slice(0))
