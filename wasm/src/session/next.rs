@@ -21,11 +21,11 @@ pub(super) fn answer(questions: &[Value]) -> Vec<u8> {
 
 /// The caller waits, and tells the forgotten objects again.
 pub(super) fn look(after: Duration, forgotten: &[ObjectRef]) -> Vec<u8> {
-    written(&json!({
-        "next": "look",
-        "afterMilliseconds": milliseconds(after),
-        "forgotten": forgotten,
-    }))
+    let mut answer = json!({ "next": "look", "afterMilliseconds": milliseconds(after) });
+    if !forgotten.is_empty() {
+        answer["forgotten"] = json!(forgotten);
+    }
+    written(&answer)
 }
 
 /// The caller applies the effects of a step. The bodies of their requests follow the answer.
