@@ -38,7 +38,7 @@ pub(crate) fn release_command(options: &str, peer: impl fmt::Display) -> String 
 pub(crate) fn authenticate_again(home: &Home, provider: impl fmt::Display) -> String {
     let (program, options, own) = (program(), home.site().options(), home.cluster_id());
     format!(
-        "To authenticate again: {program} authenticate {options}, with --remote-home DIR or --remote-kubeconfig FILE of {provider}. By files: the administrator of {provider} prints a nonce ({program} create nonce --remote-cluster-id {own} --replace), and {program} generate tenant {options} --remote-cluster-id {provider} --nonce NONCE goes on from it."
+        "To authenticate again with access to both clusters, run `{program} authenticate {options} --remote-home DIR` (or --remote-kubeconfig FILE). By files, the administrator of {provider} runs `{program} create nonce --remote-cluster-id {own} --replace`, and this side goes on with `{program} generate tenant {options} --remote-cluster-id {provider} --nonce NONCE`."
     )
 }
 

@@ -4,7 +4,7 @@ use super::{
     ApiMisuse, CommitmentFault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal,
     Precondition, family::Facts,
 };
-use crate::crypto::SignatureError;
+use crate::crypto::{CertificateError, CsrError, SignatureError};
 
 /// Whose fault an error is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,8 +30,8 @@ pub enum Fault {
     ApiMisuse(#[from] ApiMisuse),
 }
 
-/// A person may carry a message to another cluster, or an earlier one once more, and a cluster that
-/// was made anew has another key: this shows no misbehaviour of the peer. It is refused in the same
+/// A person may carry a message to another cluster, or an earlier one once more, and a cluster whose
+/// key was rotated, or that was made anew, has another key: this shows no misbehaviour of the peer. It is refused in the same
 /// way, since it may be a forgery.
 fn of_misbehaved(peer: &PeerMisbehaved) -> String {
     let what = match peer {
@@ -41,6 +41,8 @@ fn of_misbehaved(peer: &PeerMisbehaved) -> String {
         }
         PeerMisbehaved::Commitment(CommitmentFault::OtherKey { .. })
         | PeerMisbehaved::KeyChanged { .. } => "changed",
+        PeerMisbehaved::Certificate(CertificateError::Key { .. })
+        | PeerMisbehaved::Csr(CsrError::Key { .. }) => "for another key",
         PeerMisbehaved::NonceForOthers => "for another cluster",
         PeerMisbehaved::NonceUsed => "no longer valid",
         _ => "the peer misbehaved",

@@ -6,7 +6,7 @@ use super::{
     family::{Basis, Facts},
 };
 use crate::{
-    crypto::{CsrError, KeyError, SignatureError},
+    crypto::{CertificateError, CsrError, Fingerprint, KeyError, SignatureError},
     model::Timestamp,
 };
 
@@ -174,6 +174,24 @@ fn what_a_person_may_have_carried_is_not_told_as_misbehaviour() {
             },
             "changed: ",
         ),
+        (
+            PeerMisbehaved::Certificate(CertificateError::Key {
+                expected: key(1),
+                found: key(2),
+            }),
+            "for another key: ",
+        ),
+        (
+            PeerMisbehaved::Csr(CsrError::Key {
+                expected: key(1),
+                found: key(2),
+            }),
+            "for another key: ",
+        ),
+        (
+            PeerMisbehaved::Csr(CsrError::SubjectOrder),
+            "the peer misbehaved: ",
+        ),
         (PeerMisbehaved::NonceForOthers, "for another cluster: "),
         (PeerMisbehaved::NonceUsed, "no longer valid: "),
         (
@@ -189,6 +207,10 @@ fn what_a_person_may_have_carried_is_not_told_as_misbehaviour() {
         assert!(error.to_string().starts_with(beginning), "{error}");
         assert_eq!(error.fault().name(), "PeerMisbehaved");
     }
+}
+
+fn key(byte: u8) -> Fingerprint {
+    Fingerprint::from_bytes([byte; 32])
 }
 
 /// A person may have written the Tenant, as Liqo's page on declared peerings says.

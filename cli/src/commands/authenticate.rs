@@ -9,7 +9,7 @@ mod steps;
 use liqo_auth::{
     crypto::{Nonce, SigningKey},
     machine::Notice,
-    model::{ClusterId, Identity, ObjectRef, Timestamp},
+    model::{ClusterId, Identity, ObjectRef, Renew, ResourceSlice, Timestamp},
 };
 
 use serde_json::json;
@@ -19,6 +19,7 @@ use super::{
     endpoint,
     init::{self, create},
     known::keep,
+    nonce::is_of_a_nonce_that_serves_no_more,
 };
 use crate::{
     arguments::{Authenticate, Known},
@@ -28,6 +29,7 @@ use crate::{
     home::{Home, ProviderAccess, Signer},
     output::{Side, program},
     overview::{self, Peering, Role},
+    pair::Pair,
     provider_side::{self, ProviderSide, ProviderStand, end_of_trial, refused, unsigned},
 };
 
@@ -88,10 +90,14 @@ pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
         return Ok(());
     };
     context.deeds.tell("kubeconfigs", json!(secret));
-    if let ProviderAccess::Administrator(remote) = &remote
-        && let Some(warning) = endpoint::loopback(remote)
-    {
-        context.printer.warning(&warning);
+    if let ProviderAccess::Administrator(remote) = &mut remote {
+        if has_replicated(&local, remote.cluster_id()) {
+            // What the provider has told before the exchange would be compared with it.
+            Pair::new(&mut local, remote, &context.policy, context.clock)?.settle()?;
+        }
+        if let Some(warning) = endpoint::loopback(remote) {
+            context.printer.warning(&warning);
+        }
     }
     context.printer.lines(&format!(
         "The kubeconfig is in {secret}: {}\nPrint it with: {} get kubeconfig {} --remote-cluster-id {}\n",
@@ -100,6 +106,17 @@ pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
         local.site().options(),
         remote.cluster_id(),
     ))
+}
+
+/// Whether a home has an answer to a renewal, or a slice that the provider was asked for. On a
+/// cluster, a replicator carries them.
+fn has_replicated(home: &Home, provider: &ClusterId) -> bool {
+    let mut renews = home.all::<Renew>();
+    let mut slices = home.all::<ResourceSlice>();
+    !home.is_live()
+        && (renews.any(|renew| renew.status.auth_params.is_some())
+            || slices
+                .any(|slice| slice.spec.provider_cluster_id.as_deref() == Some(provider.as_str())))
 }
 
 /// Runs the whole exchange. Returns the Secret with the kubeconfig. `None` if a trial ends
@@ -127,7 +144,11 @@ fn exchange(
     let held = matches!(consumer.stand()?, Some(ConsumerStand::Authenticated(_)));
     let has_new_key = held && consumer.home.has_new_key(&provider_id)?;
     let done = held && !has_new_key && matches!(stand, ProviderStand::Authenticated);
-    if has_new_key {
+    let serves_no_more = matches!(
+        &stand,
+        ProviderStand::Refused(error) if is_of_a_nonce_that_serves_no_more(error)
+    );
+    if has_new_key || serves_no_more {
         // The new key signs a nonce that no key has signed.
         provider.replace_nonce()?;
     }

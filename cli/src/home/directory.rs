@@ -137,8 +137,7 @@ impl Directory {
     /// is an error.
     pub(crate) fn read(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>> {
         let path = self.path.join(name);
-        // Without O_NONBLOCK, the tool would block on a pipe of that name.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let flags = OFlags::RDONLY | NO_WAIT;
         let handle = match fs::openat(&self.handle, name, flags, Mode::empty()) {
             Ok(handle) => handle,
             Err(Errno::NOENT) => return Ok(None),
@@ -173,10 +172,11 @@ impl Directory {
         } else {
             OFlags::RDONLY
         };
-        let flags = access | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        fs::openat(&self.handle, name, flags, Access::Owner.file_mode())
-            .map(File::from)
-            .map_err(|errno| refusal(errno, &self.path.join(name)))
+        let flags = access | OFlags::CREATE | NO_WAIT;
+        let path = self.path.join(name);
+        let handle = fs::openat(&self.handle, name, flags, Access::Owner.file_mode())
+            .map_err(|errno| refusal(errno, &path))?;
+        regular(handle, &path)
     }
 
     /// Opens a log. With `make`, it can be read and appended to, and is created if
@@ -184,8 +184,7 @@ impl Directory {
     /// exist.
     pub(crate) fn open_log(&self, name: &str, make: bool) -> Result<Option<File>> {
         let path = self.path.join(name);
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let flags = flags
+        let flags = NO_WAIT
             | if make {
                 OFlags::RDWR | OFlags::APPEND | OFlags::CREATE
             } else {
@@ -196,11 +195,7 @@ impl Directory {
             Err(Errno::NOENT) => return Ok(None),
             Err(errno) => return Err(refusal(errno, &path)),
         };
-        let stat = fs::fstat(&handle).with_context(|| shown(&path))?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            bail!("{}: it is not a regular file", shown(&path));
-        }
-        Ok(Some(File::from(handle)))
+        regular(handle, &path).map(Some)
     }
 
     /// Writes a new file under a temporary name. Its content is not on the disk yet.
@@ -348,6 +343,20 @@ fn refusal(errno: Errno, path: &Path) -> anyhow::Error {
 pub(crate) fn shown(path: &Path) -> String {
     output::path(path)
 }
+
+/// An opened file that is neither a pipe nor a device.
+fn regular(handle: OwnedFd, path: &Path) -> Result<File> {
+    let stat = fs::fstat(&handle).with_context(|| shown(path))?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        bail!("{}: it is not a regular file", shown(path));
+    }
+    Ok(File::from(handle))
+}
+
+/// No link is followed, and no pipe blocks the tool.
+const NO_WAIT: OFlags = OFlags::NOFOLLOW
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::CLOEXEC);
 
 #[cfg(test)]
 mod tests {

@@ -65,6 +65,13 @@ pub(crate) struct Peering {
     pub(crate) failure: Option<Failure>,
 }
 
+impl Peering {
+    /// Whether the peer is drained, so that it gets no certificate.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.condition == Some(TenantCondition::Drained)
+    }
+}
+
 /// One resource slice of a peering.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

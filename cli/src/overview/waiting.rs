@@ -112,6 +112,11 @@ impl Waits {
         }
     }
 
+    /// Whether the peer is not invited, or not any more. Nobody has to invite it.
+    pub(crate) fn is_for_an_invitation(&self) -> bool {
+        self.remedy == Some(Remedy::Invite)
+    }
+
     /// Whether a run of this tool does what is due.
     pub(crate) fn is_for_a_run(&self) -> bool {
         self.what == What::Run

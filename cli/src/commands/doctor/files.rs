@@ -71,7 +71,9 @@ pub(super) fn no_room(home: &Path) -> Option<Finding> {
     let folders = folders.chain(areas.into_iter().filter(|area| area.is_dir()));
     let mut tried = folders.map(|folder| (write_unnamed(&folder), folder));
     let log = home.join("audit.log");
-    let opened = fs::OpenOptions::new().append(true).open(&log);
+    // A pipe of that name does not block it.
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = openat(CWD, &log, flags, Mode::empty()).map_err(io::Error::from);
     let of_log = opened
         .err()
         .filter(|error| error.kind() != ErrorKind::NotFound);

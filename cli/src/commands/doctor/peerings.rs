@@ -38,8 +38,8 @@ pub(in crate::commands) fn refused_or_expired(
         let certificate = slice.certificate.as_ref()?;
         Some((format!(" for slice {}", slice.name), certificate))
     });
-    // A consumer refuses an expired certificate, which is told above.
-    if peering.refused.is_empty() {
+    // A consumer refuses an expired certificate, which is told above. A drained peer gets none.
+    if peering.refused.is_empty() && !peering.is_drained() {
         let expired = own
             .chain(of_slices)
             .filter(|(_, certificate)| certificate.ends < now);

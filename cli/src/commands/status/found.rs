@@ -7,7 +7,7 @@ use liqo_auth::model::Timestamp;
 
 use crate::{
     arguments::FailIf,
-    overview::{Certificate, Peering, Renewal, Role},
+    overview::{Certificate, Peering, Renewal, Role, Waits},
 };
 
 /// A sentence for each of these that is there, such as `2 refused: consumer cl-a, slice pool of
@@ -44,8 +44,9 @@ const fn word(what: FailIf) -> &'static str {
 fn names(peerings: &[Peering], what: FailIf, now: Timestamp) -> Vec<String> {
     let of = |peering: &Peering| match what {
         FailIf::Refused => refused(peering),
+        FailIf::Expired if peering.is_drained() => Vec::new(),
         FailIf::Expired => holders(peering, &|certificate| certificate.ends < now),
-        FailIf::Waiting if peering.waits_for.is_empty() => Vec::new(),
+        FailIf::Waiting if peering.waits_for.iter().all(Waits::is_for_an_invitation) => Vec::new(),
         FailIf::Waiting => vec![name(peering)],
     };
     peerings.iter().flat_map(of).collect()

@@ -1,6 +1,10 @@
 //! What a home looks like on the disk.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    process::Command,
+};
 
 use crate::tool::{Folder, openssl};
 
@@ -35,7 +39,7 @@ fn what_is_private_is_the_owners() {
 #[test]
 fn the_umask_does_not_open_or_close_anything() {
     let folder = Folder::new();
-    let mut shell = std::process::Command::new("sh");
+    let mut shell = Command::new("sh");
     let tool = env!("CARGO_BIN_EXE_liqo-auth");
     let status = shell
         .args([
@@ -47,7 +51,7 @@ fn the_umask_does_not_open_or_close_anything() {
         .unwrap();
     assert!(status.success());
     let mode = |name: &str| {
-        std::fs::metadata(folder.path(name))
+        fs::metadata(folder.path(name))
             .unwrap()
             .permissions()
             .mode()
@@ -78,7 +82,7 @@ fn no_symbolic_link_is_followed() {
         ("cl-provider/lock", true, 1),
     ] {
         let folder = Folder::with_homes();
-        std::fs::rename(folder.path(place), folder.path("elsewhere")).unwrap();
+        fs::rename(folder.path(place), folder.path("elsewhere")).unwrap();
         symlink(folder.path("elsewhere"), folder.path(place)).unwrap();
         assert_eq!(folder.path("elsewhere").is_file(), link_to_file);
         let error = folder.refused(
@@ -93,7 +97,7 @@ fn no_symbolic_link_is_followed() {
 #[test]
 fn a_link_at_the_place_of_a_new_folder_is_not_written_through() {
     let folder = Folder::with_homes();
-    std::fs::create_dir(folder.path("elsewhere")).unwrap();
+    fs::create_dir(folder.path("elsewhere")).unwrap();
     symlink(
         folder.path("elsewhere"),
         folder.path("cl-provider/private/liqo-tenant-cl-consumer"),
@@ -104,10 +108,7 @@ fn a_link_at_the_place_of_a_new_folder_is_not_written_through() {
         "",
         1,
     );
-    assert_eq!(
-        std::fs::read_dir(folder.path("elsewhere")).unwrap().count(),
-        0
-    );
+    assert_eq!(fs::read_dir(folder.path("elsewhere")).unwrap().count(), 0);
 }
 
 #[test]
@@ -132,7 +133,7 @@ fn killed_at_any_moment_it_goes_on_where_it_was() {
         run.wait().unwrap();
         folder.ok(&format!("{AUTHENTICATE} --init"));
         folder.ok("get kubeconfig --home cl-consumer --remote-cluster-id cl-provider");
-        let names = std::fs::read_dir(folder.path("cl-provider/manifests/_cluster")).unwrap();
+        let names = fs::read_dir(folder.path("cl-provider/manifests/_cluster")).unwrap();
         let names = names.map(|name| name.unwrap().file_name().to_string_lossy().into_owned());
         let certificates = names.filter(|name| name.starts_with("certificatesigningrequest."));
         assert_eq!(certificates.count(), 1, "after {} ms", round * 2);
@@ -146,10 +147,27 @@ fn killed_at_any_moment_it_goes_on_where_it_was() {
     }
 }
 
+/// A pipe has no end, and opening it waits for the other side.
+#[test]
+fn pipes_in_a_home_block_nobody() {
+    for (name, code) in [("lock", 1), ("audit.log", 0)] {
+        let folder = Folder::with_homes();
+        let path = folder.path(&format!("cl-provider/{name}"));
+        let _ = fs::remove_file(&path);
+        let made = Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let run = folder.run("status --home cl-provider");
+        assert_eq!(run.code, code, "{name}: {run:?}");
+        let run = folder.run("doctor --home cl-provider");
+        assert_ne!(run.code, 0, "{name}: {run:?}");
+        assert!(format!("{run:?}").contains(name), "{run:?}");
+    }
+}
+
 #[test]
 fn a_folder_that_is_no_home_stays_as_it_is() {
     let folder = Folder::with_homes();
-    std::fs::create_dir(folder.path("photos")).unwrap();
+    fs::create_dir(folder.path("photos")).unwrap();
     folder.refused("get tenants --home photos", "", 2);
     folder.refused(
         "create nonce --home photos --remote-cluster-id cl-consumer",
@@ -165,7 +183,7 @@ fn a_folder_that_is_no_home_stays_as_it_is() {
 #[test]
 fn a_folder_with_other_things_is_not_made_a_home() {
     let folder = Folder::new();
-    std::fs::create_dir(folder.path("photos")).unwrap();
+    fs::create_dir(folder.path("photos")).unwrap();
     folder.write("photos/cat.jpg", "");
     let error = folder.run("init --home photos").err;
     assert!(error.contains("cat.jpg"), "{error}");
@@ -256,7 +274,7 @@ fn a_failed_init_leaves_nothing() {
         "short.key",
         "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n",
     );
-    std::fs::create_dir(folder.path("taken")).unwrap();
+    fs::create_dir(folder.path("taken")).unwrap();
     folder.write("taken/letter.txt", "dear");
     for arguments in [
         "init --home new --ca-cert ca.crt --ca-key ca.key",

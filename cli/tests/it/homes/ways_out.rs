@@ -56,6 +56,12 @@ pub(super) fn with_peering() -> Folder {
 
 #[test]
 fn a_lost_consumer_comes_back() {
+    comes_back(true);
+    // Who reaches both clusters needs no nonce first.
+    comes_back(false);
+}
+
+fn comes_back(makes_a_nonce: bool) {
     let folder = with_peering();
     fs::remove_dir_all(folder.path("cl-consumer")).unwrap();
     folder.ok("init --home cl-consumer --api-server https://172.19.0.2:6443");
@@ -68,9 +74,11 @@ fn a_lost_consumer_comes_back() {
     let released = folder.ok(&format!("release --yes {OF_CONSUMER}"));
     let create = command_in(&released);
     assert_eq!(create, format!("create nonce {OF_CONSUMER}"));
-    let run = folder.run(&create);
-    assert_eq!(run.code, 0, "{run:?}");
-    assert!(run.err.contains("The nonce was replaced"), "{run:?}");
+    if makes_a_nonce {
+        let run = folder.run(&create);
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(run.err.contains("The nonce was replaced"), "{run:?}");
+    }
     folder.ok(AUTHENTICATE);
     is_well(&folder, "cl-consumer");
     is_well(&folder, "cl-provider");
@@ -82,12 +90,37 @@ fn a_provider_that_was_lost_or_has_moved_is_taken_again() {
     let folder = with_peering();
     fs::remove_dir_all(folder.path("cl-provider")).unwrap();
     folder.ok("init --home cl-provider --api-server https://172.19.0.3:6443");
-    taken_again(&folder);
+    taken_again(&folder, by_files);
     folder.ok("set api-server https://172.19.0.4:6443 --home cl-provider");
-    taken_again(&folder);
+    taken_again(&folder, by_files);
 }
 
-fn taken_again(folder: &Folder) {
+/// What the provider has told before is not compared with what is pinned now.
+#[test]
+fn a_provider_whose_answers_were_carried_is_taken_again() {
+    let authenticates = |folder: &Folder, _: &str| {
+        folder.ok(AUTHENTICATE);
+    };
+    let folder = with_peering();
+    folder.ok("create resourceslice mypool --home cl-consumer --remote-home cl-provider");
+    folder.ok("replicate --home cl-consumer --remote-home cl-provider");
+    folder.ok("set api-server https://172.19.0.4:6443 --home cl-provider");
+    taken_again(&folder, authenticates);
+    folder.ok("rotate key --home cl-consumer --remote-cluster-id cl-provider");
+    folder.ok(AUTHENTICATE);
+    is_well(&folder, "cl-consumer");
+    is_well(&folder, "cl-provider");
+    fs::remove_dir_all(folder.path("cl-provider")).unwrap();
+    folder.ok("init --home cl-provider --api-server https://172.19.0.3:6443");
+    taken_again(&folder, authenticates);
+    folder.ok(&format!("{AUTHENTICATE} --now +400d --write-at-this-time"));
+    for home in ["cl-consumer", "cl-provider"] {
+        let run = folder.run(&format!("status --home {home} --now +400d --exit-code"));
+        assert_eq!(run.code, 0, "{run:?}");
+    }
+}
+
+fn taken_again(folder: &Folder, authenticates: fn(&Folder, &str)) {
     let run = folder.run(AUTHENTICATE);
     assert_eq!(run.code, 3, "{run:?}");
     let (_, command) = run.err.split_once("The command is ").unwrap();
@@ -95,22 +128,22 @@ fn taken_again(folder: &Folder) {
     let released = folder.ok(&format!("{} --yes", command_in(command)));
     let run = folder.run("status --home cl-consumer");
     assert!(!run.err.contains("misbehaved"), "{run:?}");
-    by_files(folder, &released);
+    authenticates(folder, &released);
     is_well(folder, "cl-consumer");
     is_well(folder, "cl-provider");
 }
 
 /// Authenticates as a message says that it is done by files.
 fn by_files(folder: &Folder, said: &str) {
-    let (_, said) = said.split_once("By files: ").unwrap();
-    let (at_provider, here) = said.split_once("), and ").unwrap();
+    let (_, said) = said.split_once("By files, ").unwrap();
+    let (at_provider, here) = said.split_once(", and this side").unwrap();
     let invite = format!("{} --home cl-provider", command_in(at_provider));
     let expected = "create nonce --remote-cluster-id cl-consumer --replace --home cl-provider";
     assert_eq!(invite, expected);
     folder.ok(&invite);
     let nonce = folder.ok(&format!("get nonce {OF_CONSUMER}"));
     let generate = command_in(here);
-    let (generate, _) = generate.split_once(" NONCE ").unwrap();
+    let generate = generate.strip_suffix(" NONCE").unwrap();
     let tenant = folder.ok_with(&format!("{generate} -"), &nonce);
     folder.ok_with("apply --home cl-provider -f -", &tenant);
     let identity = folder.ok(&format!("generate identity {OF_CONSUMER}"));

@@ -185,8 +185,8 @@ fn what_is_refused_expired_or_held_is_a_finding() {
     for part in [
         "expired: client certificate",
         "have the provider issue a new certificate",
-        "To authenticate again: liqo-auth authenticate --home cl-consumer, with --remote-home DIR",
-        "(liqo-auth create nonce --remote-cluster-id cl-consumer --replace), and liqo-auth generate tenant --home cl-consumer",
+        "run `liqo-auth authenticate --home cl-consumer --remote-home DIR`",
+        "runs `liqo-auth create nonce --remote-cluster-id cl-consumer --replace`",
     ] {
         assert!(out.contains(part), "{part}: {out}");
     }

@@ -73,6 +73,31 @@ fn what_waits_is_a_warning() {
     assert_plugin(&status(&folder, "cl-provider", one), 0, "OK - 1 peering");
 }
 
+/// Who has ended a peering waits for nobody, and a drained peer gets no certificate.
+#[test]
+fn what_a_person_has_ended_is_well() {
+    for (end, now) in [
+        (
+            "unauthenticate --yes --home cl-consumer --remote-home cl-provider",
+            "--now +1m",
+        ),
+        ("drain tenant cl-consumer --home cl-provider", "--now +400d"),
+    ] {
+        let folder = with_peering();
+        folder.ok("delete resourceslice mypool --home cl-consumer --remote-home cl-provider");
+        folder.ok(end);
+        folder.ok(&format!(
+            "renew --home cl-provider --write-at-this-time {now}"
+        ));
+        let run = status(&folder, "cl-provider", &format!("--exit-code {now}"));
+        assert_eq!(run.code, 0, "{end}: {run:?}");
+        let run = status(&folder, "cl-provider", &format!("-o nagios {now}"));
+        assert_eq!(run.code, 0, "{end}: {run:?}");
+        let run = folder.run(&format!("doctor --home cl-provider {now}"));
+        assert!(!run.out.contains("the certificate of"), "{end}: {run:?}");
+    }
+}
+
 #[test]
 fn what_has_expired_is_critical() {
     let folder = with_peering();
