@@ -9,7 +9,6 @@ use super::{
 };
 use crate::{
     consumer::{AcceptedIdentity, handshake::accepted::Comparison, keys::Keys},
-    crypto::CertificateChain,
     error::{Error, Fault, Precondition},
     model::{AuthParams, ObjectRef},
 };
@@ -66,7 +65,7 @@ impl HolderContext<'_> {
     }
 
     /// Verifies the provider's parameters, unless the stored Identity is valid and
-    /// has the same parameters, or later ones.
+    /// has the same parameters.
     fn judge(
         &self,
         keys: &Keys,
@@ -79,7 +78,6 @@ impl HolderContext<'_> {
         let current_only = keys.current_only();
         let allowed = match held {
             Some(Ok(_)) if is_stored => return None,
-            Some(Ok(held)) if self.is_left_over(auth_params, held) => return None,
             // An identity for the predecessor key does not replace one for the
             // present key.
             Some(Ok(held)) if !held.awaits_new_key => &current_only,
@@ -117,17 +115,6 @@ impl HolderContext<'_> {
                 }
             },
         }
-    }
-
-    /// Whether nobody has asked for these parameters, and their certificate began before that of
-    /// the stored identity: they are left from before it, whatever is wrong with them now.
-    fn is_left_over(&self, auth_params: &AuthParams, held: &AcceptedIdentity) -> bool {
-        let policy = self.look.policy();
-        let chain = CertificateChain::from_pem(auth_params.signed_crt.as_slice(), policy);
-        let (Ok(given), Some(held)) = (chain, held.certificate()) else {
-            return false;
-        };
-        !self.has_request() && given.leaf().not_before < held.not_before
     }
 
     fn has_request(&self) -> bool {
