@@ -5,6 +5,7 @@ mod beside;
 mod beside_liqo;
 mod blame;
 mod by_hand;
+mod changed_providers;
 mod files;
 mod followed;
 mod leaks;
