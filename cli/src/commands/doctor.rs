@@ -8,7 +8,7 @@ mod providers;
 
 use liqo_auth::{
     crypto::{Algorithm, SigningKey},
-    model::Timestamp,
+    model::{ConfigMap, Timestamp, names},
 };
 use serde_json::json;
 
@@ -19,7 +19,7 @@ use crate::{
     failure::{Failure, Result, paragraph},
     home::{Home, Signer, Use, repair},
     loopback::is_loopback,
-    output::{Mark, counted, program},
+    output::{self, Mark, counted, escaped, program},
     overview::{self, Peering, Role},
 };
 
@@ -55,8 +55,9 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
             let unknown_cas = home.learn_client_cas();
             let peerings = overview::peerings(context, &mut home)?;
             say_unknown_cas(context, &peerings, unknown_cas);
+            findings.extend(of_other_objects(&home));
             findings.extend(of_key(&home, &peerings)?);
-            findings.extend(of_authority(&home, now)?);
+            findings.extend(of_authority(&home, now));
             findings.extend(of_shared_key(&home)?);
             let (both, note) = of_liqo(context, &home, &peerings);
             findings.extend(both);
@@ -198,6 +199,28 @@ fn of_name(context: &Context, home: &Home) -> Result<Option<Finding>> {
     }))
 }
 
+/// A home whose settings are those of another home.
+fn of_other_objects(home: &Home) -> Option<Finding> {
+    let folder = home.site().folder()?;
+    let place = home.liqo_namespace();
+    let named: &ConfigMap = home.get(place.as_str(), names::CLUSTER_ID_CONFIG_MAP)?;
+    let of_objects = named.data.get(names::CLUSTER_ID_KEY)?;
+    (of_objects != home.cluster_id().as_str()).then(|| {
+        Finding::new(
+            format!(
+                "the settings are of the cluster {}, and the objects of {}",
+                home.cluster_id(),
+                escaped(of_objects)
+            ),
+            format!(
+                "Put {} of {} back.",
+                output::path(&folder.join("home.yaml")),
+                escaped(of_objects)
+            ),
+        )
+    })
+}
+
 fn of_endpoint(home: &Home) -> Option<Finding> {
     let url = home.settings.api_server.to_string();
     is_loopback(&url).then(|| {
@@ -281,17 +304,20 @@ fn of_objects(home: &Home, lost: Option<&str>) -> Vec<Finding> {
     found.collect()
 }
 
-/// The home's own CA, if it signs nothing at this time.
-fn of_authority(home: &Home, now: Timestamp) -> Result<Option<Finding>> {
+/// The home's own CA, if it is lost, or signs nothing at this time.
+fn of_authority(home: &Home, now: Timestamp) -> Option<Finding> {
     if home.is_live() || home.settings.signer != Signer::Home {
-        return Ok(None);
+        return None;
     }
-    let authority = home.authority()?;
+    let authority = match home.authority() {
+        Ok(authority) => authority,
+        Err(failure) => return Some(lost_key(home, &failure)),
+    };
     let certificates = authority.ca_bundle().certificates();
     let invalid = certificates
         .iter()
         .find(|it| now < it.not_before || it.not_after < now);
-    Ok(invalid.map(|it| {
+    invalid.map(|it| {
         Finding::new(
             format!(
                 "the CA of this home is valid from {} to {}, so that it signs nothing now",
@@ -302,7 +328,7 @@ fn of_authority(home: &Home, now: Timestamp) -> Result<Option<Finding>> {
                 program()
             ),
         )
-    }))
+    })
 }
 
 /// A log that is broken, was repaired, or is ahead of the clock.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use liqo_auth::model::ClusterId;
+use liqo_auth::model::{ClusterId, names};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -13,8 +13,8 @@ use crate::{
     context::Context,
     failure::{Code, Failure, Result},
     home::{Home, Use},
-    output::{Side, program},
-    overview::{self, Certificate, Peering, Renewal, Role},
+    output::{Side, escaped, program},
+    overview::{self, Certificate, Peering, Refusal, Renewal, Role},
     pair::{Homes, Pair},
     provider_side::ProviderSide,
 };
@@ -200,7 +200,9 @@ fn tell(
             && peering.role == Role::Provider
             && certificate.ends < now;
         let is_open = !is_new && (certificate.renewal.is_owed() || has_lost_rights);
-        if is_open && let Some(refusal) = peering.refused.first() {
+        let mut refusals = peering.refused.iter();
+        let refusal = refusals.find(|refusal| is_about(refusal, peering, certificate));
+        if is_open && let Some(refusal) = refusal {
             open.refusal
                 .get_or_insert_with(|| format!("{}: {}", peering.peer, refusal.text));
         }
@@ -244,26 +246,75 @@ fn next_step(home: &Home, peering: &Peering, is_renewed: bool, side: Side) -> Op
     let is_awaited = |it: &Certificate| it.renewal == Renewal::Awaited;
     match peering.role {
         Role::Consumer => is_renewed.then(|| {
+            let options = format!("{options} --remote-cluster-id {peer}");
+            let generate = generate(peering, |_| true, &options).join(", and ");
             format!(
-                "{peer} has to get what is renewed: by replication, or by its Identity. Here: {program} generate identity {options} --remote-cluster-id {peer}\nThen on {peer}: {program} apply -f FILE"
+                "{peer} has to get what is renewed: by replication, or by its Identity. Here: {generate}\nThen on {peer}: {program} apply -f FILE"
             )
         }),
-        Role::Provider => peering.certificate.as_ref().is_some_and(is_awaited).then(|| {
-            format!(
-                "{peer} has to sign the next certificate. On {peer}: {program} renew, and then {program} generate identity --remote-cluster-id {own}\nThen here: {program} apply -f FILE {options}"
-            )
-        }),
+        Role::Provider => {
+            let options = format!("--remote-cluster-id {own}");
+            let generate = generate(peering, is_awaited, &options);
+            (!generate.is_empty()).then(|| {
+                let generate = generate.join(", and ");
+                format!(
+                    "{peer} has to sign the next certificate. On {peer}: {program} renew, and then {generate}\nThen here: {program} apply -f FILE {options}",
+                    options = home.site().options()
+                )
+            })
+        }
+    }
+}
+
+/// The commands of a provider that print what has these certificates.
+fn generate(
+    peering: &Peering,
+    is_such: impl Fn(&Certificate) -> bool,
+    options: &str,
+) -> Vec<String> {
+    let of = |certificate: &Option<Certificate>| certificate.as_ref().is_some_and(&is_such);
+    let program = program();
+    let identity =
+        of(&peering.certificate).then(|| format!("{program} generate identity {options}"));
+    let slices = peering.slices.iter().filter(|slice| of(&slice.certificate));
+    let slices = slices.map(|slice| {
+        format!(
+            "{program} generate resourceslice {} {options}",
+            escaped(&slice.name)
+        )
+    });
+    identity.into_iter().chain(slices).collect()
+}
+
+/// The slice that has a certificate; `None` for that of the control plane.
+fn slice_of<'p>(peering: &'p Peering, certificate: &Certificate) -> Option<&'p str> {
+    let is_its = |held: &Option<Certificate>| held.as_ref() == Some(certificate);
+    let mut slices = peering.slices.iter();
+    match is_its(&peering.certificate) {
+        true => None,
+        false => slices
+            .find(|slice| is_its(&slice.certificate))
+            .map(|slice| slice.name.as_str()),
+    }
+}
+
+/// Whether a refusal is about what has a certificate, and not about another slice.
+fn is_about(refusal: &Refusal, peering: &Peering, certificate: &Certificate) -> bool {
+    let object = { refusal.refused.as_ref() }.and_then(|refused| refused.object.as_ref());
+    let Some(object) = object else {
+        return true;
+    };
+    let is_of = |slice: &str| {
+        object.name == slice || object.name == names::resource_slice_identity_name(slice)
+    };
+    match slice_of(peering, certificate) {
+        Some(slice) => is_of(slice),
+        None => !peering.slices.iter().any(|slice| is_of(&slice.name)),
     }
 }
 
 /// The same for programs.
 fn answer(home: &Home, peering: &Peering, certificate: &Certificate, is_new: bool) -> Value {
-    let is_its = |held: &Option<Certificate>| held.as_ref() == Some(certificate);
-    let mut slices = peering.slices.iter();
-    let slice = match is_its(&peering.certificate) {
-        true => None,
-        false => slices.find(|slice| is_its(&slice.certificate)),
-    };
     let renewal = match &certificate.renewal {
         _ if is_new => "renewed",
         Renewal::NotBefore(_) => "notDue",
@@ -277,7 +328,7 @@ fn answer(home: &Home, peering: &Peering, certificate: &Certificate, is_new: boo
         cluster_id: home.cluster_id().as_str(),
         peer: &peering.peer,
         role: peering.role,
-        slice: slice.map(|slice| slice.name.as_str()),
+        slice: slice_of(peering, certificate),
         renewal,
         certificate,
     })

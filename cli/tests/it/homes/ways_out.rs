@@ -124,6 +124,36 @@ fn a_home_that_is_restored_with_an_earlier_key_is_led_to_the_release() {
     is_well(&folder, "cl-provider");
 }
 
+/// Its CA's key is one of the files that no command makes again.
+#[test]
+fn a_home_without_its_ca_has_a_finding_beside_the_others() {
+    let folder = with_peering();
+    let secret = "cl-provider/private/liqo/secret.liqo-auth-authority.yaml";
+    fs::remove_file(folder.path(secret)).unwrap();
+    let manifests = folder.path("cl-provider/manifests");
+    fs::set_permissions(manifests, fs::Permissions::from_mode(0o777)).unwrap();
+    let run = folder.run(DOCTOR);
+    assert_eq!(run.code, 4, "{run:?}");
+    for part in [
+        "liqo-auth-authority",
+        "Restore the file from a backup",
+        "may write",
+    ] {
+        assert!(run.out.contains(part), "{part}: {run:?}");
+    }
+}
+
+#[test]
+fn the_settings_of_another_home_are_found() {
+    let folder = with_peering();
+    let settings = folder.read("cl-provider/home.yaml");
+    folder.write("cl-consumer/home.yaml", &settings);
+    let run = folder.run("doctor --home cl-consumer");
+    assert_eq!(run.code, 4, "{run:?}");
+    let found = "the settings are of the cluster cl-provider, and the objects of cl-consumer";
+    assert!(run.out.contains(found), "{run:?}");
+}
+
 pub(super) fn copied(from: &Path, to: &Path) {
     let status = Command::new("cp").arg("-rp").arg(from).arg(to).status();
     assert!(status.unwrap().success());

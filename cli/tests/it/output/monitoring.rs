@@ -346,11 +346,14 @@ fn the_program_says_its_version_and_is_a_plug_in_of_kubectl() {
     assert_eq!(json["version"], version);
     assert!(folder.ok("man").contains(".TH liqo-auth 1"));
     folder.ok("man --dir pages");
-    assert!(
-        folder
-            .read("pages/liqo-auth-get-tenants.1")
-            .contains("Examples:")
-    );
+    // Examples keep their lines, in which they can be copied.
+    let page = folder.read("pages/liqo-auth-create-nonce.1");
+    let (_, examples) = page.split_once("\n.SH EXAMPLES\n.nf\n").unwrap();
+    let (examples, after) = examples.split_once("\n.fi\n").unwrap();
+    assert!(after.starts_with(".SH VERSION"), "{after}");
+    let line = "  liqo\\-auth create nonce \\-\\-home ./cl\\-provider \\-\\-remote\\-cluster\\-id cl\\-consumer\n";
+    assert!(examples.starts_with(line), "{examples}");
+    assert!(folder.read("pages/liqo-auth.1").contains("\n.nf\n"));
     std::os::unix::fs::symlink(
         env!("CARGO_BIN_EXE_liqo-auth"),
         folder.path("kubectl-liqo_auth"),
