@@ -202,8 +202,7 @@ fn of_name(context: &Context, home: &Home) -> Result<Option<Finding>> {
 /// A home whose settings are those of another home.
 fn of_other_objects(home: &Home) -> Option<Finding> {
     let folder = home.site().folder()?;
-    let place = home.liqo_namespace();
-    let named: &ConfigMap = home.get(place.as_str(), names::CLUSTER_ID_CONFIG_MAP)?;
+    let named: &ConfigMap = home.get(names::LIQO_NAMESPACE, names::CLUSTER_ID_CONFIG_MAP)?;
     let of_objects = named.data.get(names::CLUSTER_ID_KEY)?;
     (of_objects != home.cluster_id().as_str()).then(|| {
         Finding::new(

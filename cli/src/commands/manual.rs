@@ -27,7 +27,8 @@ pub(super) fn run(context: &Context, folder: Option<&Path>) -> Result<()> {
     fs::create_dir_all(folder).with_context(named)?;
     let mut command = command.disable_help_subcommand(true);
     command.build();
-    write_pages(command, folder).with_context(named)
+    write_pages(command, folder).with_context(named)?;
+    Ok(())
 }
 
 /// A page for the command, and for each of its commands.

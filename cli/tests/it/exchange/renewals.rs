@@ -96,7 +96,7 @@ fn a_renewal_by_files_names_each_next_step() {
     let folder = with_slice();
     let awaited = folder.run(&format!("renew --home cl-consumer {LATER}"));
     for part in [
-        "cl-provider has to sign the next certificate. On cl-provider: liqo-auth renew, and then liqo-auth generate identity --remote-cluster-id cl-consumer",
+        "cl-provider has to sign the next certificate. On cl-provider: liqo-auth renew, and then liqo-auth generate identity --remote-cluster-id cl-consumer, and liqo-auth generate resourceslice mypool --remote-cluster-id cl-consumer\n",
         "Then here: liqo-auth apply -f FILE --home cl-consumer",
     ] {
         assert!(awaited.err.contains(part), "{part}: {awaited:?}");
@@ -111,11 +111,12 @@ fn a_renewal_by_files_names_each_next_step() {
         .split_once("\nThen on cl-consumer: liqo-auth ")
         .unwrap();
     assert_eq!(step.trim_end(), "apply -f FILE");
-    let identity = folder.ok(&format!("{generate} {LATER}"));
-    folder.write("identity.yaml", &identity);
-    folder.ok(&format!(
-        "apply -f identity.yaml --home cl-consumer {LATER}"
-    ));
+    let generate: Vec<&str> = generate.split(", and liqo-auth ").collect();
+    assert_eq!(generate.len(), 2, "{generate:?}");
+    for generate in generate {
+        let printed = folder.ok(&format!("{generate} {LATER}"));
+        folder.ok_with(&format!("apply -f - --home cl-consumer {LATER}"), &printed);
+    }
     for home in ["cl-consumer", "cl-provider"] {
         let run = folder.run(&format!(
             "renew --home {home} --remote-cluster-id {} {LATER}",
@@ -124,6 +125,7 @@ fn a_renewal_by_files_names_each_next_step() {
                 _ => "cl-consumer",
             }
         ));
+        assert_eq!(run.code, 0, "{run:?}");
         assert!(!run.err.contains("has to"), "{run:?}");
     }
     // With access to both, nothing is left to a person.
