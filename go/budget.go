@@ -58,10 +58,10 @@ func withinBudget(objects []runtime.Object) ([]any, error) {
 			// The module refuses it.
 			continue
 		}
-		switch kind.Kind {
-		case "Namespace":
+		switch {
+		case kind.Kind == "Namespace":
 			isTenants[metadata.GetName()] = metadata.GetLabels()["liqo.io/tenant-namespace"] == "true"
-		case "Tenant", "Identity", "NamespaceMap", "ResourceSlice", "Renew", "Secret":
+		case peersWrite(kind.Kind):
 			place := crowd{kind.Kind, metadata.GetNamespace()}
 			crowds[place] = append(crowds[place], placed{index, kind, metadata})
 		}
@@ -91,7 +91,7 @@ func (b Bounds) ReduceMany(objects []unstructured.Unstructured) {
 		kind := object.GroupVersionKind()
 		// The records are Secrets, which nobody but this cluster writes.
 		isOfPeers := kind.Kind != "Secret" || strings.HasPrefix(object.GetNamespace(), "liqo-tenant-")
-		if isOfPeers {
+		if isOfPeers && peersWrite(kind.Kind) {
 			place := crowd{kind.Kind, object.GetNamespace()}
 			crowds[place] = append(crowds[place], placed{index, kind, object})
 		}
@@ -114,6 +114,15 @@ func (b Bounds) ReduceMany(objects []unstructured.Unstructured) {
 			}
 		}
 	}
+}
+
+// peersWrite says whether peers write objects of a kind.
+func peersWrite(kind string) bool {
+	switch kind {
+	case "Tenant", "Identity", "NamespaceMap", "ResourceSlice", "Renew", "Secret":
+		return true
+	}
+	return false
 }
 
 // overBudget is the field that says how many bytes of an object are left out.

@@ -156,13 +156,16 @@ func TestAListIsReducedPageByPageAsAWhole(t *testing.T) {
 			object := objectOf(kind, namespace, fmt.Sprintf("s%02d", i), "", 250_000)
 			object.SetLabels(map[string]string{"a": "b"})
 			object.SetFinalizers([]string{"c"})
-			objects = append(objects, *object, *objectOf("Secret", "liqo", fmt.Sprint(i), "", 250_000))
+			objects = append(objects, *object, *objectOf("Secret", "liqo", fmt.Sprint(i), "", 250_000),
+				*objectOf("ClusterRole", "", fmt.Sprint(i), "", 250_000))
 			Bounds{}.ReduceMany(objects)
 		}
-		var whole, reduced, records int
+		var whole, reduced, records, roles int
 		for _, object := range objects {
 			lost := object.Object["overLimit"]
 			switch {
+			case object.GetKind() == "ClusterRole" && lost == nil:
+				roles++
 			case object.GetNamespace() == "liqo" && lost == nil:
 				records++
 			case lost == nil:
@@ -172,8 +175,8 @@ func TestAListIsReducedPageByPageAsAWhole(t *testing.T) {
 				reduced++
 			}
 		}
-		if whole != 16 || reduced != 24 || records != 40 {
-			t.Errorf("%s: %d whole, %d reduced, %d records", kind, whole, reduced, records)
+		if whole != 16 || reduced != 24 || records != 40 || roles != 40 {
+			t.Errorf("%s: %d whole, %d reduced, %d records, %d roles", kind, whole, reduced, records, roles)
 		}
 	}
 	few := []unstructured.Unstructured{}

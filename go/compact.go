@@ -167,6 +167,8 @@ func (f *nextForm) decode(text []byte) error {
 			f.Effects, err = itemsOf(value, (*effectForm).decode)
 		case "afterMilliseconds":
 			err = readNumber(&f.AfterMilliseconds, value)
+		case "forgotten":
+			f.Forgotten, err = itemsOf(value, readByReflection[ObjectReference])
 		case "numbers":
 			f.Numbers, err = itemsOf(value, readNumber[int64])
 		case "againMilliseconds":

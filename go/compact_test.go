@@ -8,7 +8,7 @@ import (
 )
 
 // everyField is an answer of a session with each field that the module writes.
-const everyField = `{"againMilliseconds":9007199254740993,"afterMilliseconds":250,"later":{"a":[1,"}\\\""]},` +
+const everyField = `{"forgotten":[{"kind":"Secret","namespace":"a","name":"b"}],"againMilliseconds":9007199254740993,"afterMilliseconds":250,"later":{"a":[1,"}\\\""]},` +
 	`"next":"apply","questions":[{"type":"name"},{"type":"key","peer":"b"}],"numbers":[1,9007199254740993],` +
 	`"step":{"effects":[],"outbox":[{"from":"a","to":"b","type":"nonce","nonce":"Qg=="}],` +
 	`"refused":[{"object":{"kind":"Tenant","namespace":"n","name":"t"},"error":{"code":"c","message":"a \"b\" \\ \u00e9"}}],` +
