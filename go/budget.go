@@ -44,15 +44,11 @@ func withinBudget(objects []runtime.Object) ([]any, error) {
 	crowds := map[crowd][]placed{}
 	isTenants := map[string]bool{}
 	for index, object := range objects {
-		value, err := named(object)
-		if err != nil {
-			return nil, err
-		}
-		values[index] = value
 		kind, err := kindOf(object)
 		if err != nil {
 			return nil, err
 		}
+		values[index] = withKind(object, kind)
 		metadata, err := meta.Accessor(object)
 		if err != nil {
 			// The module refuses it.

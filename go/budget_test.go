@@ -3,6 +3,7 @@ package liqoauth
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -146,6 +147,18 @@ func TestAReducedObjectOfAViewHasWhatDeletesIt(t *testing.T) {
 		if err != nil || !strings.Contains(string(found), want) {
 			t.Errorf("%s, %v", found, err)
 		}
+	}
+}
+
+func TestAViewThatHasNoJSONIsAnError(t *testing.T) {
+	var objects []runtime.Object
+	for i := range fewObjects + 1 {
+		object := objectOf("ResourceSlice", "liqo-tenant-rome", fmt.Sprint(i), "", 1)
+		object.Object["bulk"] = math.Inf(1)
+		objects = append(objects, object)
+	}
+	if _, err := withinBudget(objects); err == nil || !strings.Contains(err.Error(), "unsupported value") {
+		t.Error(err)
 	}
 }
 

@@ -47,20 +47,25 @@ func (v View) objects() ([]any, error) { return withinBudget(v.Objects) }
 
 // named returns the value whose JSON is an object with its version and kind.
 func named(object runtime.Object) (any, error) {
-	if object.GetObjectKind().GroupVersionKind().Kind != "" {
-		// The map has the same JSON, and needs no buffer of its own.
-		if unstructured, ok := object.(*unstructured.Unstructured); ok {
-			return unstructured.Object, nil
-		}
-		return object, nil
-	}
 	kind, err := kindOf(object)
 	if err != nil {
 		return nil, err
 	}
+	return withKind(object, kind), nil
+}
+
+// withKind returns the same of an object of this kind.
+func withKind(object runtime.Object, kind schema.GroupVersionKind) any {
+	if object.GetObjectKind().GroupVersionKind().Kind != "" {
+		// The map has the same JSON, and needs no buffer of its own.
+		if unstructured, ok := object.(*unstructured.Unstructured); ok {
+			return unstructured.Object
+		}
+		return object
+	}
 	object = object.DeepCopyObject()
 	object.GetObjectKind().SetGroupVersionKind(kind)
-	return object, nil
+	return object
 }
 
 // kindOf returns the version and kind of an object.

@@ -47,4 +47,13 @@ fn a_command_on_clusters_tells_what_it_wrote() {
         );
     }
     assert_eq!(told(&folder.ok(authenticate)), [[""; 0]; 2]);
+
+    // A drain takes away what was there before.
+    let mut tenant = milan.server.all("tenants").remove(0);
+    tenant["spec"]["tenantCondition"] = "Drained".into();
+    tenant["metadata"]["resourceVersion"].take();
+    milan.server.replace(&tenant);
+    let written = told(&folder.ok("renew --kubeconfig milan -o json"));
+    let binding = "deleted RoleBinding liqo-binding-liqo-remote-controlplane".to_owned();
+    assert!(written[0].contains(&binding), "{written:?}");
 }
