@@ -21,11 +21,11 @@ pub(super) fn answer(questions: &[Value]) -> Vec<u8> {
 
 /// The caller waits, and tells the forgotten objects again.
 pub(super) fn look(after: Duration, forgotten: &[ObjectRef]) -> Vec<u8> {
-    let mut answer = json!({ "next": "look", "afterMilliseconds": milliseconds(after) });
-    if !forgotten.is_empty() {
-        answer["forgotten"] = json!(forgotten);
-    }
-    written(&answer)
+    let after = milliseconds(after);
+    written(&match forgotten.is_empty() {
+        true => json!({ "next": "look", "afterMilliseconds": after }),
+        false => json!({ "next": "look", "afterMilliseconds": after, "forgotten": forgotten }),
+    })
 }
 
 /// The caller applies the effects of a step. The bodies of their requests follow the answer.
