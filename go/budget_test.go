@@ -150,6 +150,22 @@ func TestAReducedObjectOfAViewHasWhatDeletesIt(t *testing.T) {
 	}
 }
 
+// Labels and finalizers are kept up to a number of bytes.
+func TestAReducedObjectKeepsShortMetadata(t *testing.T) {
+	for bytes, kept := range map[int]bool{reducedBytes: true, reducedBytes + 1: false} {
+		object := objectOf("ResourceSlice", "liqo-tenant-rome", "s", "", 1)
+		object.SetLabels(map[string]string{"a": strings.Repeat("A", bytes-1)})
+		object.SetFinalizers([]string{"a", strings.Repeat("A", bytes-2)})
+		one := placed{0, object.GroupVersionKind(), object}
+		metadata := one.reduced(1)["metadata"].(map[string]any)
+		for _, field := range []string{"labels", "finalizers"} {
+			if found, ok := metadata[field]; ok != kept {
+				t.Errorf("%s of %d bytes: %v", field, bytes, found)
+			}
+		}
+	}
+}
+
 func TestAViewThatHasNoJSONIsAnError(t *testing.T) {
 	var objects []runtime.Object
 	for i := range fewObjects + 1 {
