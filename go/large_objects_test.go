@@ -17,24 +17,8 @@ func TestLargeObjectsOfAPeerStopNoDrain(t *testing.T) {
 			for i := range 64 {
 				p.atProvider.put(largeSlice(i, field, bulk))
 			}
-			for range 4 {
-				step, err := p.provider.SetCondition(t.Context(), p.atProvider.view("cl-consumer"),
-					"Drained")
-				if err != nil {
-					t.Fatal(err)
-				}
-				p.atProvider.apply(t, step)
-				step, err = p.provider.Reconcile(t.Context(), p.atProvider.view("cl-consumer"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				p.atProvider.apply(t, step)
-			}
-			for place := range p.atProvider.objects {
-				if strings.Contains(place, "Binding/") || strings.HasPrefix(place, "ResourceSlice/") {
-					t.Errorf("%s is still there", place)
-				}
-			}
+			p.drain(t)
+			p.isDrained(t)
 		})
 	}
 }
@@ -52,22 +36,8 @@ func TestLargeObjectsOfAPeerStopNoSession(t *testing.T) {
 		p.atProvider.put(largeSlice(i, []string{"spec", "status", "metadata"}[i%3], bulk))
 	}
 	ofProvider.Relist()
-	next, err := ofProvider.Begin(t.Context(), OrderSetCondition("Drained"))
-	for range 8 {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if next.IsAtRest() {
-			break
-		}
-		p.atProvider.applyFor(t, ofProvider, next)
-		next, err = ofProvider.Continue(t.Context())
-	}
-	for place := range p.atProvider.objects {
-		if strings.Contains(place, "Binding/") || strings.HasPrefix(place, "ResourceSlice/") {
-			t.Errorf("%s is still there", place)
-		}
-	}
+	p.atProvider.rest(t, ofProvider, OrderSetCondition("Drained"), func(*Next) {})
+	p.isDrained(t)
 	if ofProvider.in == nil || ofProvider.in.isLarge() {
 		t.Error("the instance has grown")
 	}
@@ -82,17 +52,7 @@ func TestManyObjectsOfAPeerStopNoSession(t *testing.T) {
 	p.exchange(t, ofProvider, ofConsumer)
 	p.fill(3000)
 	ofProvider.Relist()
-	next, err := ofProvider.Begin(t.Context(), OrderSetCondition("Drained"))
-	for range 16 {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if next.IsAtRest() {
-			break
-		}
-		p.atProvider.applyFor(t, ofProvider, next)
-		next, err = ofProvider.Continue(t.Context())
-	}
+	p.atProvider.rest(t, ofProvider, OrderSetCondition("Drained"), func(*Next) {})
 	p.isDrained(t)
 }
 
@@ -101,18 +61,7 @@ func TestManyObjectsOfAPeerStopNoDrain(t *testing.T) {
 	p := newPair(t, newLibrary(t, Options{}), newKey(t))
 	p.authenticate(t)
 	p.fill(700)
-	for range 4 {
-		step, err := p.provider.SetCondition(t.Context(), p.atProvider.view("cl-consumer"), "Drained")
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.atProvider.apply(t, step)
-		step, err = p.provider.Reconcile(t.Context(), p.atProvider.view("cl-consumer"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.atProvider.apply(t, step)
-	}
+	p.drain(t)
 	p.isDrained(t)
 }
 
@@ -126,17 +75,7 @@ func TestASessionIsToldAgainWhatHasRoomAgain(t *testing.T) {
 	p.fill(40)
 	ofProvider.Relist()
 	refused := func() (overBudget int) {
-		next, err := ofProvider.Reconcile(t.Context())
-		for range 16 {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if next.IsAtRest() {
-				break
-			}
-			p.atProvider.applyFor(t, ofProvider, next)
-			next, err = ofProvider.Continue(t.Context())
-		}
+		next := p.atProvider.rest(t, ofProvider, OrderReconcile(), func(*Next) {})
 		for _, one := range next.Refused {
 			if strings.Contains(one.Error.Error(), "objects of this kind in the namespace") {
 				overBudget++
@@ -164,6 +103,23 @@ func (p *pair) fill(number int) {
 	bulk := strings.Repeat("A", 250_000)
 	for i := range number {
 		p.atProvider.put(largeSlice(i, "spec", bulk))
+	}
+}
+
+// drain drains the consumer by calls with Views.
+func (p *pair) drain(t *testing.T) {
+	t.Helper()
+	for range 4 {
+		step, err := p.provider.SetCondition(t.Context(), p.atProvider.view("cl-consumer"), "Drained")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.atProvider.apply(t, step)
+		step, err = p.provider.Reconcile(t.Context(), p.atProvider.view("cl-consumer"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.atProvider.apply(t, step)
 	}
 }
 

@@ -22,16 +22,24 @@ func (c *cluster) session(of interface {
 // drive carries out an order, and goes on to rest. It returns the messages.
 func (c *cluster) drive(t testing.TB, session *Session, order Order) []Message {
 	t.Helper()
+	return c.rest(t, session, order, func(step *Next) {
+		for _, refused := range step.Refused {
+			t.Errorf("refused: %v", refused.Error)
+		}
+	}).Outbox
+}
+
+// rest does the same, and shows each step. It returns the last one.
+func (c *cluster) rest(t testing.TB, session *Session, order Order, show func(*Next)) *Next {
+	t.Helper()
 	next, err := session.Begin(t.Context(), order)
 	for range 64 {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, refused := range next.Refused {
-			t.Errorf("refused: %v", refused.Error)
-		}
+		show(next)
 		if next.IsAtRest() {
-			return next.Outbox
+			return next
 		}
 		c.applyFor(t, session, next)
 		next, err = session.Continue(t.Context())

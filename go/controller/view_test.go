@@ -209,15 +209,7 @@ func TestLargeObjectsOfAPeerTakeLittleMemory(t *testing.T) {
 			server := &pages{kind: authv1beta1.ResourceSliceKind, number: 64, make: func(i int) map[string]any {
 				return large(field, slice(i))
 			}}
-			reconciler := newPaged(t, server)
-			before := live()
-			view, err := reconciler.view(t.Context(), consumerID)
-			if err != nil || len(view.Objects) != server.number {
-				t.Fatalf("%v, %d objects", err, len(view.Objects))
-			}
-			if grown := int64(live()) - int64(before); grown > 48<<20 {
-				t.Errorf("%d bytes more are live", grown)
-			}
+			view := viewOfLittleMemory(t, server)
 			for i, found := range view.Objects {
 				object := found.(*unstructured.Unstructured)
 				metadata := slice(i)["metadata"].(map[string]any)
@@ -230,18 +222,13 @@ func TestLargeObjectsOfAPeerTakeLittleMemory(t *testing.T) {
 					t.Errorf("%v", slices.Collect(maps.Keys(kept)))
 				}
 			}
-			runtime.KeepAlive(view)
 		})
 	}
 }
 
-// Each of the objects is within the bounds of one.
-func TestManyObjectsOfAPeerTakeLittleMemory(t *testing.T) {
-	server := &pages{kind: authv1beta1.ResourceSliceKind, number: 1000, make: func(i int) map[string]any {
-		object := slice(i)
-		object["spec"] = map[string]any{"class": strings.Repeat("A", 250_000)}
-		return object
-	}}
+// viewOfLittleMemory returns the view of a server's objects, after it has been measured.
+func viewOfLittleMemory(t *testing.T, server *pages) liqoauth.View {
+	t.Helper()
 	reconciler := newPaged(t, server)
 	before := live()
 	view, err := reconciler.view(t.Context(), consumerID)
@@ -252,6 +239,17 @@ func TestManyObjectsOfAPeerTakeLittleMemory(t *testing.T) {
 		t.Errorf("%d bytes more are live", grown)
 	}
 	runtime.KeepAlive(view)
+	return view
+}
+
+// Each of the objects is within the bounds of one.
+func TestManyObjectsOfAPeerTakeLittleMemory(t *testing.T) {
+	server := &pages{kind: authv1beta1.ResourceSliceKind, number: 1000, make: func(i int) map[string]any {
+		object := slice(i)
+		object["spec"] = map[string]any{"class": strings.Repeat("A", 250_000)}
+		return object
+	}}
+	viewOfLittleMemory(t, server)
 }
 
 func TestALargeObjectThatIsReadByItsNameIsReduced(t *testing.T) {

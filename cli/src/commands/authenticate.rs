@@ -8,8 +8,8 @@ mod steps;
 
 use liqo_auth::{
     crypto::{Nonce, SigningKey},
-    machine::Notice,
-    model::{ClusterId, Identity, ObjectRef, Renew, ResourceSlice, Timestamp},
+    machine::{Notice, replication},
+    model::{ClusterId, Identity, Metadata, ObjectRef, Renew, ResourceSlice, Timestamp},
 };
 
 use serde_json::json;
@@ -108,15 +108,15 @@ pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
     ))
 }
 
-/// Whether a home has an answer to a renewal, or a slice that the provider was asked for. On a
-/// cluster, a replicator carries them.
+/// Whether a home has a provider's answer to a renewal, or a slice that this provider was asked for.
+/// On a cluster, a replicator carries them.
 fn has_replicated(home: &Home, provider: &ClusterId) -> bool {
+    let is_its = |metadata: &Metadata| replication::is_shared_with(metadata, provider);
     let mut renews = home.all::<Renew>();
     let mut slices = home.all::<ResourceSlice>();
     !home.is_live()
-        && (renews.any(|renew| renew.status.auth_params.is_some())
-            || slices
-                .any(|slice| slice.spec.provider_cluster_id.as_deref() == Some(provider.as_str())))
+        && (renews.any(|it| is_its(&it.metadata) && it.status.auth_params.is_some())
+            || slices.any(|it| is_its(&it.metadata)))
 }
 
 /// Runs the whole exchange. Returns the Secret with the kubeconfig. `None` if a trial ends

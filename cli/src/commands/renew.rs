@@ -246,20 +246,18 @@ fn next_step(home: &Home, peering: &Peering, is_renewed: bool, side: Side) -> Op
     let is_awaited = |it: &Certificate| it.renewal == Renewal::Awaited;
     match peering.role {
         Role::Consumer => is_renewed.then(|| {
-            let options = format!("{options} --remote-cluster-id {peer}");
-            let generate = generate(peering, |_| true, &options).join(", and ");
+            let of_peer = format!("{options} --remote-cluster-id {peer}");
+            let generate = generate(peering, |_| true, &of_peer).join(", and ");
             format!(
                 "{peer} has to get what is renewed: by replication, or by its Identity. Here: {generate}\nThen on {peer}: {program} apply -f FILE"
             )
         }),
         Role::Provider => {
-            let options = format!("--remote-cluster-id {own}");
-            let generate = generate(peering, is_awaited, &options);
+            let generate = generate(peering, is_awaited, &format!("--remote-cluster-id {own}"));
             (!generate.is_empty()).then(|| {
                 let generate = generate.join(", and ");
                 format!(
-                    "{peer} has to sign the next certificate. On {peer}: {program} renew, and then {generate}\nThen here: {program} apply -f FILE {options}",
-                    options = home.site().options()
+                    "{peer} has to sign the next certificate. On {peer}: {program} renew, and then {generate}\nThen here: {program} apply -f FILE {options}"
                 )
             })
         }

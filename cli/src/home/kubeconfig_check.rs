@@ -93,7 +93,8 @@ fn check(content: &Value, whose: &str, field: &str, label: &str) -> Result<(), S
 }
 
 fn read(file: &str, named: &str) -> Result<Zeroizing<Vec<u8>>, String> {
-    input::read(Path::new(file)).map_err(|failure| format!("{named}: {failure}"))
+    // The file `-` is no standard input here.
+    input::read(&Path::new(".").join(file)).map_err(|failure| format!("{named}: {failure}"))
 }
 
 fn text_of<'v>(content: &'v Value, field: &str) -> Option<&'v str> {

@@ -294,9 +294,10 @@ impl Shared {
                 let unreadable = found.as_unreadable();
                 unreadable.is_some_and(|it| matches!(it.reason, ObjectError::OverBudget { .. }))
             });
-            match is_watched {
-                true => drop(self.is_absent(peer, &id).await?),
-                false => self.fetch(peer, &id).await?,
+            if is_watched {
+                self.is_absent(peer, &id).await?;
+            } else {
+                self.fetch(peer, &id).await?;
             }
         }
         Ok(())

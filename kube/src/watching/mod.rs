@@ -91,13 +91,9 @@ pub(crate) enum Failure {
     TooMuch,
 }
 
-/// The changes of the objects of a kind, which peers may write or not.
-type ChangesOf = fn(
-    Kind,
-    bool,
-    Api<DynamicObject>,
-    watcher::Config,
-) -> BoxStream<'static, Result<Change, Failure>>;
+/// The changes of the objects that a watch selects.
+type ChangesOf =
+    fn(&Watch, Api<DynamicObject>, watcher::Config) -> BoxStream<'static, Result<Change, Failure>>;
 
 /// The number of objects in a page of a list. A page is held as bytes and as objects at the
 /// same time, so that the size of the pages determines the memory of a controller that starts.
@@ -182,13 +178,14 @@ fn change<T>(
 }
 
 fn changes_of(
-    kind: Kind,
-    is_of_peers: bool,
+    watch: &Watch,
     api: Api<DynamicObject>,
     selected: watcher::Config,
 ) -> BoxStream<'static, Result<Change, Failure>> {
+    let kind = watch.kind;
     let read = move |seen| object::read(kind, seen);
-    let changes = match is_of_peers {
+    // No peer writes in a namespace that a watch names: the records are there.
+    let changes = match watch.namespace.is_none() && may_be_of_peers(kind) {
         true => changes(api, selected, Listed::of(kind), read),
         false => changes(api, selected, Vec::new(), read),
     };
@@ -198,8 +195,7 @@ fn changes_of(
 /// The changes of one watch of a cluster that is not trusted. A list that does not end is
 /// given up, and what follows a list is listed anew when it has become too much.
 fn changes_within_bounds(
-    kind: Kind,
-    _is_of_peers: bool,
+    watch: &Watch,
     api: Api<DynamicObject>,
     selected: watcher::Config,
 ) -> BoxStream<'static, Result<Change, Failure>> {
@@ -208,6 +204,7 @@ fn changes_within_bounds(
         let begins = stream::once(sleep(delay)).filter_map(|()| ready(None));
         begins.chain(events).boxed()
     };
+    let kind = watch.kind;
     let read = move |seen| object::read(kind, seen);
     let reading = (begin(Duration::ZERO), Vec::new(), MOST_OF_A_LIST);
     let changes = stream::unfold(reading, move |(mut events, mut listed, mut room)| {
@@ -271,13 +268,7 @@ fn follow_one(
     let following = Following {
         client: client.clone(),
         watch: watch.clone(),
-        // No peer writes in a namespace that a watch names: the records are there.
-        changes: changes(
-            kind,
-            watch.namespace.is_none() && may_be_of_peers(kind),
-            api,
-            selected,
-        ),
+        changes: changes(watch, api, selected),
         is_complete: false,
         is_left_out: false,
     };

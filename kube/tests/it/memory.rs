@@ -54,30 +54,18 @@ fn a_provider_that_lists_without_an_end_costs_a_consumer_little_memory() {
 #[tokio::test]
 #[ignore = "runs in a process of its own, which another test starts"]
 async fn a_provider_lists_large_objects() {
-    let field = env::var(FIELD).unwrap();
-    let milan = FakeApiServer::with_liqo("milan");
-    milan.put(tenant_namespace("liqo-tenant-rome"));
-    let mut running = JoinSet::new();
-    let handle = provider(milan.client(), &mut running).await;
-    handle.invite(&id("rome")).await.unwrap();
-    let at_rest = kilobytes("VmRSS");
-
-    let lists = Lists {
-        field,
-        kilobytes: 1400,
-        pages: 4,
-        listed: Arc::default(),
-    };
-    let handle = provider(lists.on(&milan), &mut running).await;
-    handle.invite(&id("rome")).await.unwrap();
-    assert_eq!(lists.listed(), 4, "64 objects are listed");
-    report(at_rest);
+    a_provider_lists(1400, 4).await;
 }
 
 /// A thousand slices of 250 kB.
 #[tokio::test]
 #[ignore = "runs in a process of its own, which another test starts"]
 async fn a_provider_lists_many_objects() {
+    a_provider_lists(244, 63).await;
+}
+
+/// Reports what so many pages of slices of this size cost a provider.
+async fn a_provider_lists(kilobytes_of_each: usize, pages: usize) {
     let milan = FakeApiServer::with_liqo("milan");
     milan.put(tenant_namespace("liqo-tenant-rome"));
     let mut running = JoinSet::new();
@@ -87,13 +75,13 @@ async fn a_provider_lists_many_objects() {
 
     let lists = Lists {
         field: env::var(FIELD).unwrap(),
-        kilobytes: 244,
-        pages: 63,
+        kilobytes: kilobytes_of_each,
+        pages,
         listed: Arc::default(),
     };
     let handle = provider(lists.on(&milan), &mut running).await;
     handle.invite(&id("rome")).await.unwrap();
-    assert_eq!(lists.listed(), 63, "1008 objects are listed");
+    assert_eq!(lists.listed(), pages, "all pages are listed");
     report(at_rest);
 }
 

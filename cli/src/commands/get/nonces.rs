@@ -25,7 +25,7 @@ pub(in crate::commands) fn nonces(context: &Context, arguments: &GetNonce) -> Re
     } = arguments;
     let mut home = context.open(Use::Read)?;
     if let (Some(peer), None) = (peer, &shown.output)
-        && let Some(why) = serves_no_more(context, &mut home, peer)?
+        && let Ok(Some(why)) = serves_no_more(context, &mut home, peer)
     {
         context.printer.warning(&why);
     }
@@ -106,7 +106,8 @@ fn table(context: &Context, nonces: &[&Secret], is_wide: bool) -> Result<()> {
     context.printer.result(&table.text(is_wide))
 }
 
-/// Why the nonce of a peer cannot be signed any more, and what to do then.
+/// Why the nonce of a peer cannot be signed any more, and what to do then. Whoever cannot know it
+/// gets the nonce all the same.
 fn serves_no_more(context: &Context, home: &mut Home, peer: &ClusterId) -> Result<Option<String>> {
     let secret = nonce_secret(home, peer);
     let text = secret.and_then(|secret| nonce_text(secret).ok());
