@@ -48,7 +48,6 @@ impl Home {
     /// Tells what an API server has done. `was_there` is whether the object was known before.
     pub(super) fn tell_effect(&self, effect: &Effect, was_there: bool) {
         let action = match effect {
-            Effect::Delete { .. } if !was_there => return,
             Effect::Delete { .. } => Action::Deleted,
             _ if was_there => Action::Configured,
             _ => Action::Created,
