@@ -1,6 +1,7 @@
 //! A home as the consumer.
 
 mod beside;
+mod expired_answer;
 
 use std::sync::Arc;
 

@@ -186,7 +186,7 @@ pub(crate) fn has_identity(home: &Home, provider: &ClusterId, now: Timestamp) ->
 }
 
 /// Whether a certificate has expired. AWS keys do not expire.
-fn has_expired(auth_params: &AuthParams, now: Timestamp) -> bool {
+pub(crate) fn has_expired(auth_params: &AuthParams, now: Timestamp) -> bool {
     let pem = auth_params.signed_crt.as_slice();
     CertificateChain::from_pem(pem, &Policy::compatible())
         .is_ok_and(|chain| chain.leaf().not_after < now)

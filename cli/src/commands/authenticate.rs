@@ -238,6 +238,7 @@ fn take_identity(
     sign_again: impl FnOnce() -> Result<Option<Identity>>,
 ) -> Result<ObjectRef> {
     let printer = context.printer;
+    consumer.delete_expired_answer(identity)?;
     let mut notices = consumer.receive_identity(identity, "the consumer refuses the Identity")?;
     steps.done(
         Side::Local,

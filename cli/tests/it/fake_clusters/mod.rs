@@ -9,6 +9,7 @@ mod decisions;
 mod declared;
 mod deeds;
 mod ending;
+mod expired_answers;
 mod in_band;
 mod kubeconfigs;
 mod lifetimes;
