@@ -115,11 +115,19 @@ impl HolderContext<'_> {
         ObjectRef::new(Kind::Secret, namespace, names::kubeconfig_secret(name))
     }
 
-    /// Whether the Secret has the kubeconfig, and stays where Liqo finds it.
+    /// Whether the Secret has the kubeconfig, and stays where Liqo finds it. By the annotation,
+    /// Liqo's replicator knows where to write at the provider.
     fn has(&self, wanted: &Secret) -> bool {
+        let remote = |secret: &Secret| {
+            let annotations = &secret.metadata.annotations;
+            annotations
+                .get(names::REMOTE_TENANT_NAMESPACE_ANNOTATION)
+                .cloned()
+        };
         self.kubeconfig.is_some_and(|present| {
             let mut labels = wanted.metadata.labels.iter();
             present.metadata.deletion_timestamp.is_none()
+                && remote(present) == remote(wanted)
                 && labels.all(|(label, value)| present.metadata.label(label) == Some(value))
                 && present.data.len() == wanted.data.len()
                 && wanted.data.iter().all(|(key, value)| {

@@ -206,6 +206,12 @@ fn a_kubeconfig_is_the_one_that_its_identity_gives() {
         .data
         .insert(names::KUBECONFIG.into(), text.into_bytes().into());
     assert_eq!(guard.refused(other), refused);
+    // Liqo's replicator writes where the annotation says.
+    let mut moved = kubeconfig(&exchange, IDENTITY);
+    let annotation = names::REMOTE_TENANT_NAMESPACE_ANNOTATION;
+    let other = (annotation.to_owned(), "liqo-tenant-cl-x".to_owned());
+    moved.metadata.annotations.extend([other]);
+    assert_eq!(guard.refused(moved), refused);
     // Liqo finds it by its label, whatever its name is.
     let mut renamed = kubeconfig(&exchange, IDENTITY);
     renamed.metadata.name = "another".into();

@@ -67,6 +67,29 @@ fn a_kubeconfig_and_a_renew_get_their_labels_back() {
     }
 }
 
+/// By it, Liqo's replicator knows where to write at the provider.
+#[test]
+fn a_kubeconfig_gets_its_annotation_back() {
+    let mut exchange = Setup::new().exchange();
+    exchange.settle();
+    let id = ObjectRef::new(Kind::Secret, AT_CONSUMER, KUBECONFIG);
+    let annotation = names::REMOTE_TENANT_NAMESPACE_ANNOTATION;
+    let before = exchange.at_consumer.object(&id).unwrap().clone();
+    let written = before.metadata().annotations.get(annotation);
+    assert_eq!(written.map(String::as_str), Some(AT_PROVIDER));
+    for present in [None, Some("liqo-tenant-cl-x")] {
+        let mut object = before.clone();
+        let annotations = &mut object.metadata_mut().annotations;
+        annotations.remove(annotation);
+        annotations.extend(present.map(|it| (annotation.to_owned(), it.to_owned())));
+        exchange.at_consumer.insert(object);
+        exchange.turn_of_consumer();
+        let after = exchange.at_consumer.object(&id).unwrap();
+        assert_eq!(after.metadata().annotations, before.metadata().annotations);
+        assert!(exchange.turn_of_consumer().is_settled());
+    }
+}
+
 #[test]
 fn a_tenant_and_an_identity_get_their_labels_back() {
     let mut exchange = Setup::new().exchange();

@@ -156,7 +156,13 @@ fn is_adopted(request: &Request, old: &Value, new: &Value) -> bool {
 /// Whether a change leaves everything as it is that Liqo goes by. As long as a finalizer keeps an
 /// object that is being deleted, Liqo goes by what it says.
 fn says_the_same(old: &Value, new: &Value) -> bool {
-    let fields = ["/spec", "/data", "/type", "/metadata/labels"];
+    let fields = [
+        "/spec",
+        "/data",
+        "/type",
+        "/metadata/labels",
+        REMOTE_TENANT_NAMESPACE,
+    ];
     let is_same = |field: &&str| old.pointer(field) == new.pointer(field);
     old.is_object() && fields.iter().all(is_same)
 }
@@ -176,6 +182,8 @@ fn peer_of(namespace: &Namespace) -> Option<ClusterId> {
 }
 
 const NONCE: &str = "/data/nonce";
+/// Where Liqo's replicator writes at the provider.
+const REMOTE_TENANT_NAMESPACE: &str = "/metadata/annotations/liqo.io~1remote-tenant-namespace";
 const ADOPT: &str = "liqo-auth/adopt";
 const ELSEWHERE: &str = "the object is in no tenant namespace, where nobody answers for it. Write \
                          it to the tenant namespace of its peer";

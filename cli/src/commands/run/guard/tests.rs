@@ -193,6 +193,12 @@ async fn what_changes_nothing_for_liqo_is_not_judged() {
     for (field, value) in [
         ("/spec", json!({"clusterID": "milan"})),
         ("/metadata/labels", json!({})),
+        (
+            "/metadata",
+            json!({"name": "rome", "namespace": "liqo-tenant-rome",
+                "labels": tenant()["metadata"]["labels"],
+                "annotations": {"liqo.io/remote-tenant-namespace": "a"}}),
+        ),
     ] {
         let mut changed = tenant();
         *changed.pointer_mut(field).unwrap() = value;
@@ -222,6 +228,12 @@ async fn what_is_being_deleted_is_judged_if_it_says_something_else() {
     for (field, value) in [
         ("/spec", json!({"csr": "YQ=="})),
         ("/metadata/labels", json!({})),
+        (
+            "/metadata",
+            json!({"name": "rome", "namespace": "liqo-tenant-rome",
+                "labels": tenant()["metadata"]["labels"],
+                "annotations": {"liqo.io/remote-tenant-namespace": "a"}}),
+        ),
     ] {
         let mut changed = deleted(tenant());
         *changed.pointer_mut(field).unwrap() = value;
