@@ -95,6 +95,26 @@ async fn a_guard_writes_its_record_and_nothing_else() {
     assert!(matches!(error, Error::Library(_)), "{error}");
 }
 
+/// The record of rome.
+fn record(server: &FakeApiServer) -> Value {
+    let mut secrets = server.all("secrets").into_iter();
+    secrets.find(|secret| name(secret) == RECORD).unwrap()
+}
+
+/// Reviews the Tenant as the next one that the server stores.
+async fn reviews(handle: &Handle, server: &FakeApiServer, tenant: &Value) {
+    // The review writes the record, and then the Tenant gets the next UID.
+    let version = record(server)["metadata"]["resourceVersion"].clone();
+    let version: u64 = version.as_str().unwrap().parse().unwrap();
+    let mut reviewed = Object::from_value(tenant.clone());
+    reviewed.metadata_mut().uid = format!("uid-{}", version + 2);
+    assert!(passes(handle, "rome", &reviewed).await.unwrap());
+}
+
+async fn five_seconds() {
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_tenant_that_is_stored_pins_its_key_for_good() {
     let [namespace, nonce, tenant] = exchanged().await;
@@ -103,26 +123,59 @@ async fn a_tenant_that_is_stored_pins_its_key_for_good() {
     server.put(nonce.clone());
     let (handle, _running) = guard_of(&server).await;
     makes_nonce(&handle, &nonce).await;
-    let record = || {
-        let mut secrets = server.all("secrets").into_iter();
-        secrets.find(|secret| name(secret) == RECORD).unwrap()
-    };
-    // The review writes the record, and then the Tenant gets the next UID.
-    let version = record()["metadata"]["resourceVersion"].clone();
-    let version: u64 = version.as_str().unwrap().parse().unwrap();
-    let mut reviewed = Object::from_value(tenant.clone());
-    reviewed.metadata_mut().uid = format!("uid-{}", version + 2);
-    assert!(passes(&handle, "rome", &reviewed).await.unwrap());
-    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
-    let reserved = record();
-    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
-    assert_eq!(record(), reserved);
+    reviews(&handle, &server, &tenant).await;
+    five_seconds().await;
+    let reserved = record(&server);
+    five_seconds().await;
+    assert_eq!(record(&server), reserved);
     server.put(tenant);
-    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
-    let pinned = record();
+    five_seconds().await;
+    let pinned = record(&server);
     assert_ne!(pinned, reserved);
-    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
-    assert_eq!(record(), pinned);
+    five_seconds().await;
+    assert_eq!(record(&server), pinned);
+}
+
+/// The next process knows from the record what the one before has let through.
+#[tokio::test(start_paused = true)]
+async fn a_guard_that_is_killed_after_its_review_pins_one_key() {
+    let [namespace, nonce, tenant] = exchanged().await;
+    for is_stored in [false, true] {
+        let server = FakeApiServer::with_liqo("milan");
+        server.put(namespace.clone());
+        server.put(nonce.clone());
+        let (handle, running) = guard_of(&server).await;
+        makes_nonce(&handle, &nonce).await;
+        reviews(&handle, &server, &tenant).await;
+        drop(running);
+        let reserved = record(&server);
+        if is_stored {
+            server.put(tenant.clone());
+        }
+
+        let (handle, _running) = guard_of(&server).await;
+        let other = tenant_by_new_key(&nonce, "another".into());
+        let error = passes(&handle, "rome", &other).await.unwrap_err();
+        assert!(
+            matches!(&error, Error::Library(error) if error.code() == "key-changed"),
+            "{error}"
+        );
+        five_seconds().await;
+        assert_eq!(record(&server) != reserved, is_stored);
+        if !is_stored {
+            // Its writer tries again.
+            reviews(&handle, &server, &tenant).await;
+            server.put(tenant.clone());
+            five_seconds().await;
+            assert_ne!(record(&server), reserved);
+        }
+        let stored = server.all("tenants").remove(0);
+        assert!(
+            passes(&handle, "rome", &Object::from_value(stored))
+                .await
+                .unwrap()
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]
