@@ -6,7 +6,7 @@ use futures::{StreamExt, TryStreamExt, stream, stream::BoxStream};
 use kube::{
     Client, ResourceExt,
     api::{DynamicObject, ListParams, WatchEvent, WatchParams},
-    runtime::{WatchStreamExt, watcher::watch_object},
+    runtime::watcher::watch_object,
 };
 use liqo_auth::{
     machine::Watch,
@@ -14,7 +14,12 @@ use liqo_auth::{
 };
 use tokio::time::{sleep, timeout};
 
-use crate::{Error, error::in_time, object, watching::Retry};
+use crate::{
+    Error,
+    error::in_time,
+    object,
+    watching::{Retry, retried},
+};
 
 /// The objects that these watches select at present. If several watches select an
 /// object, the result contains it several times. If the cluster's version of Liqo does
@@ -59,7 +64,7 @@ pub fn follow(client: &Client, id: &ObjectRef) -> BoxStream<'static, Option<Dyna
     let namespace = Some(id.namespace.as_str()).filter(|namespace| !namespace.is_empty());
     let api = object::api(client, id.kind, namespace);
     let shown = id.clone();
-    let states = watch_object(api, &id.name).backoff(Retry::default());
+    let states = retried(watch_object(api, &id.name).boxed(), Retry::default());
     let states = states.filter_map(move |state| {
         let state = state.inspect_err(|error| {
             tracing::warn!(object = %shown, %error, "the watch failed and is tried again");

@@ -2,6 +2,7 @@
 
 mod coalesced;
 mod listed;
+mod progress;
 mod retry;
 
 use std::{future::ready, time::Duration};
@@ -13,7 +14,7 @@ use futures::{
 use kube::{
     Api, Client,
     api::DynamicObject,
-    runtime::{WatchStreamExt, watcher},
+    runtime::watcher::{self, DefaultBackoff},
 };
 use liqo_auth::{
     machine::Watch,
@@ -21,7 +22,12 @@ use liqo_auth::{
 };
 use tokio::time::sleep;
 
-pub(crate) use self::{coalesced::coalesced, listed::Listed, retry::Retry};
+use self::progress::{EmptyPages, Progress};
+pub(crate) use self::{
+    coalesced::coalesced,
+    listed::Listed,
+    retry::{Retry, retried},
+};
 use crate::object;
 
 /// A change that a watch reports.
@@ -68,7 +74,8 @@ pub(crate) fn follow(
 }
 
 /// The changes and the failures of all watches of a cluster that is not trusted, as long as
-/// the stream is polled. It shows a bounded number of bytes at a time.
+/// the stream is polled. It shows a bounded number of bytes at a time, and asks for a bounded
+/// number of pages.
 pub(crate) fn follow_peer(
     client: &Client,
     watches: impl IntoIterator<Item = Watch>,
@@ -84,16 +91,31 @@ pub(crate) fn follow_peer(
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(transparent)]
-    Watch(#[from] watcher::Error),
+    Watch(watcher::Error),
+    #[error(transparent)]
+    EmptyPages(EmptyPages),
     #[error(
         "the list has more than {MOST_OF_A_LIST} bytes of objects, expected at most {MOST_OF_A_LIST}"
     )]
     TooMuch,
 }
 
+impl From<watcher::Error> for Failure {
+    fn from(error: watcher::Error) -> Self {
+        match error {
+            watcher::Error::InitialListFailed(kube::Error::Service(error))
+                if error.is::<EmptyPages>() =>
+            {
+                Self::EmptyPages(EmptyPages)
+            }
+            error => Self::Watch(error),
+        }
+    }
+}
+
 /// The changes of the objects that a watch selects.
 type ChangesOf =
-    fn(&Watch, Api<DynamicObject>, watcher::Config) -> BoxStream<'static, Result<Change, Failure>>;
+    fn(&Watch, &Client, watcher::Config) -> BoxStream<'static, Result<Change, Failure>>;
 
 /// The number of objects in a page of a list. A page is held as bytes and as objects at the
 /// same time, so that the size of the pages determines the memory of a controller that starts.
@@ -145,7 +167,7 @@ pub(crate) fn changes<T: Send + 'static>(
     mut listed: impl Collects<T> + Send + 'static,
     read: impl Fn(DynamicObject) -> T + Send + 'static,
 ) -> BoxStream<'static, watcher::Result<Change<T>>> {
-    let events = watcher(api, selected).backoff(Retry::default());
+    let events = retried(watcher::watcher(api, selected).boxed(), Retry::default());
     let changes = events.filter_map(move |event| {
         ready(
             event
@@ -179,10 +201,11 @@ fn change<T>(
 
 fn changes_of(
     watch: &Watch,
-    api: Api<DynamicObject>,
+    client: &Client,
     selected: watcher::Config,
 ) -> BoxStream<'static, Result<Change, Failure>> {
     let kind = watch.kind;
+    let api = object::api(client, kind, watch.namespace.as_deref());
     let read = move |seen| object::read(kind, seen);
     // No peer writes in a namespace that a watch names: the records are there.
     let changes = match watch.namespace.is_none() && may_be_of_peers(kind) {
@@ -196,19 +219,22 @@ fn changes_of(
 /// given up, and what follows a list is listed anew when it has become too much.
 fn changes_within_bounds(
     watch: &Watch,
-    api: Api<DynamicObject>,
+    client: &Client,
     selected: watcher::Config,
 ) -> BoxStream<'static, Result<Change, Failure>> {
+    let kind = watch.kind;
+    let progress = Progress::default();
+    let api = object::api(&progress.of(client), kind, watch.namespace.as_deref());
     let begin = move |delay: Duration| {
-        let events = watcher(api.clone(), selected.clone()).default_backoff();
+        let events = watcher::watcher(api.clone(), selected.clone()).boxed();
+        let events = retried(events, DefaultBackoff::default());
         let begins = stream::once(sleep(delay)).filter_map(|()| ready(None));
         begins.chain(events).boxed()
     };
-    let kind = watch.kind;
     let read = move |seen| object::read(kind, seen);
     let reading = (begin(Duration::ZERO), Vec::new(), MOST_OF_A_LIST);
     let changes = stream::unfold(reading, move |(mut events, mut listed, mut room)| {
-        let begin = begin.clone();
+        let (begin, progress) = (begin.clone(), progress.clone());
         async move {
             loop {
                 let event = match events.next().await? {
@@ -216,6 +242,9 @@ fn changes_within_bounds(
                     Err(error) => return Some((Err(error.into()), (events, listed, room))),
                 };
                 let is_list = matches!(event, watcher::Event::InitApply(_));
+                if is_list {
+                    progress.note();
+                }
                 let left = match &event {
                     watcher::Event::Init => Some(MOST_OF_A_LIST),
                     watcher::Event::InitApply(seen) | watcher::Event::Apply(seen) => {
@@ -259,16 +288,14 @@ fn follow_one(
     watch: &Watch,
     changes: ChangesOf,
 ) -> impl Stream<Item = Result<Change, Failure>> + Send + use<> {
-    let kind = watch.kind;
-    let api = object::api(client, kind, watch.namespace.as_deref());
-    let mut selected = watcher::Config::default().page_size(page_of(kind));
+    let mut selected = watcher::Config::default().page_size(page_of(watch.kind));
     if !watch.labels.is_empty() {
         selected = selected.labels(&watch.selector());
     }
     let following = Following {
         client: client.clone(),
         watch: watch.clone(),
-        changes: changes(watch, api, selected),
+        changes: changes(watch, client, selected),
         is_complete: false,
         is_left_out: false,
     };

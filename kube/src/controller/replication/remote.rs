@@ -92,7 +92,7 @@ impl Remote {
             Err(error) => {
                 let kubeconfig = self.identity.secret();
                 match error {
-                    Failure::TooMuch => {
+                    Failure::TooMuch | Failure::EmptyPages(_) => {
                         let failure = format!("{kubeconfig}: {watch}: {error}");
                         self.failure.get_or_insert(failure);
                     }

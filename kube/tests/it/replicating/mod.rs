@@ -1,6 +1,7 @@
 //! The replication of slices and renewals, by the controller of the consumer.
 
 mod by_hand;
+mod endless;
 mod finalizers;
 mod kubeconfigs;
 mod namespaces;
