@@ -4,7 +4,7 @@ use super::tenancy;
 use crate::{
     crypto::Nonce,
     error::{Error, LocalFault, shortened},
-    model::{ClusterId, Kind, Namespace, Object, ObjectRef, Resource, Unreadable, names},
+    model::{ClusterId, Kind, Metadata, Namespace, Object, ObjectRef, Resource, Unreadable, names},
 };
 
 /// One peer's objects, borrowed from wherever the caller keeps them.
@@ -182,6 +182,31 @@ impl<'o> View<'o> {
             )),
             (found, _) => Ok(found),
         }
+    }
+
+    /// The peer's tenant namespace by its metadata alone, for a caller that only takes away. It
+    /// may be unreadable. An unreadable Namespace with the default name is it if no other
+    /// one has the labels, and its own labels name nobody else.
+    pub(crate) fn tenant_namespace_by_metadata(&self) -> Option<&'o Object> {
+        let peer = Some(self.peer.as_str());
+        let is_tenants = |found: &Metadata| {
+            found.label(names::REMOTE_CLUSTER_ID_LABEL) == peer
+                && found.label(names::TENANT_NAMESPACE_LABEL) == Some(names::TRUE)
+        };
+        let present = self.present(Kind::Namespace);
+        let mut labelled = present.filter(|found| is_tenants(found.metadata()));
+        match (labelled.next(), labelled.next()) {
+            (None, _) => {}
+            (Some(only), None) => return Some(only),
+            (Some(_), Some(_)) => return None,
+        }
+        let by_name = |found: &&&Object| {
+            let holder = found.metadata().label(names::REMOTE_CLUSTER_ID_LABEL);
+            found.key().2 == names::tenant_namespace(&self.peer)
+                && (holder.is_none() || holder == peer)
+        };
+        let mut unreadable = of_kind(&self.unreadable, Kind::Namespace).iter();
+        unreadable.find(by_name).copied()
     }
 
     /// Every object of a kind. An unreadable object of the kind is an error.

@@ -22,7 +22,9 @@ use crate::{
 #[derive(Clone)]
 pub(crate) struct Observed<'o> {
     pub(super) peer: ClusterId,
+    /// The tenant namespace, if it can be read.
     pub(super) namespace: Option<&'o Namespace>,
+    namespace_name: String,
     pub(super) nonce: Option<&'o Secret>,
     pub(super) tenant: Option<&'o Tenant>,
     /// The Tenant, if it cannot be read. The peer can write its Tenant. So an
@@ -64,16 +66,16 @@ pub(crate) struct Observed<'o> {
     pub(super) cluster_wide_roles: Vec<&'o ClusterRole>,
     /// The bindings that cannot be read, whosever they are.
     pub(super) unreadable_bindings: Vec<&'o Object>,
-    /// The error, if a ClusterRole or a binding by which the peer gets its rights cannot be read.
-    /// Then nothing is granted, and only a withdrawal of rights continues.
+    /// The error, if the tenant namespace, or a ClusterRole or a binding by which the peer gets
+    /// its rights, cannot be read. Then nothing is granted, and only a withdrawal of rights
+    /// continues.
     pub(super) unreadable_rights: Option<Error>,
 }
 
 impl<'o> Observed<'o> {
     pub(super) fn select(configuration: &Configuration, view: &View<'o>) -> Result<Self, Error> {
         let peer = view.peer();
-        let namespace = view.tenant_namespace()?;
-        let namespace_name = Namespace::name_for(namespace, peer);
+        let (namespace, namespace_name, unreadable_namespace) = tenant_namespace(view)?;
         let id = configuration.record_id(peer);
         let mut unreadable_handshake = None;
         let mut secret = |name: &str| {
@@ -99,6 +101,7 @@ impl<'o> Observed<'o> {
         let mut observed = Self {
             peer: peer.clone(),
             namespace,
+            namespace_name: namespace_name.clone(),
             nonce,
             tenant: None,
             unreadable_tenant: None,
@@ -145,7 +148,8 @@ impl<'o> Observed<'o> {
                 .flat_map(|kind| view.present(kind))
                 .filter(|binding| binding.as_unreadable().is_some())
                 .collect(),
-            unreadable_rights: check_rights(view, &namespace_name).err(),
+            unreadable_rights: unreadable_namespace
+                .or_else(|| check_rights(view, &namespace_name).err()),
         };
         observed.find_tenant(view)?;
         Ok(observed)
@@ -163,7 +167,7 @@ impl<'o> Observed<'o> {
 
     /// The name of the tenant namespace; the default name if it does not exist yet.
     pub(super) fn namespace_name(&self) -> String {
-        Namespace::name_for(self.namespace, &self.peer)
+        self.namespace_name.clone()
     }
 
     /// Checks that the peer's record can be read, if it exists.
@@ -171,7 +175,7 @@ impl<'o> Observed<'o> {
         self.unreadable_record.clone().map_or(Ok(()), Err)
     }
 
-    /// Checks that the ClusterRoles and the peer's bindings can be read.
+    /// Checks that the tenant namespace, the ClusterRoles and the peer's bindings can be read.
     pub(super) fn check_rights(&self) -> Result<(), Error> {
         self.unreadable_rights.clone().map_or(Ok(()), Err)
     }
@@ -324,6 +328,22 @@ impl<'o> Observed<'o> {
                 && proof.tenant_uid == tenant_uid
         })
     }
+}
+
+/// The tenant namespace and its name. If it may be one that cannot be read, or another Namespace
+/// cannot be read that may be it, the name is that of the metadata, and the error is the third.
+fn tenant_namespace<'o>(
+    view: &View<'o>,
+) -> Result<(Option<&'o Namespace>, String, Option<Error>), Error> {
+    let error = match view.tenant_namespace() {
+        Ok(found) => return Ok((found, Namespace::name_for(found, view.peer()), None)),
+        Err(error) => error,
+    };
+    let Some(found) = view.tenant_namespace_by_metadata() else {
+        return Err(error);
+    };
+    let name = found.key().2.to_owned();
+    Ok((Namespace::from_object(found), name, Some(error)))
 }
 
 /// Checks that each ClusterRole can be read that the peer is bound to, and each binding that comes

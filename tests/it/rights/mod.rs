@@ -2,4 +2,5 @@
 
 mod grants;
 mod offloaded;
+mod unreadable_namespace;
 mod withdrawal;

@@ -174,6 +174,11 @@ fn what_cannot_be_read_at_the_provider_stops_no_drain() {
             "subjects:",
             "subjects: 5\nwas:",
         ),
+        (
+            "manifests/_cluster/namespace.liqo-tenant-cl-consumer.yaml".to_owned(),
+            "  labels:",
+            "  labels: 5\n  was:",
+        ),
     ] {
         let folder = with_slice();
         let file = format!("cl-provider/{file}");
@@ -187,6 +192,20 @@ fn what_cannot_be_read_at_the_provider_stops_no_drain() {
         );
         assert!(bindings(&folder).is_empty(), "{file}: {run:?}");
     }
+}
+
+#[test]
+fn a_tenant_namespace_that_cannot_be_read_stops_no_end() {
+    let folder = Folder::with_homes();
+    folder.ok(AUTHENTICATE);
+    let file = "cl-provider/manifests/_cluster/namespace.liqo-tenant-cl-consumer.yaml";
+    let text = folder.read(file);
+    folder.write(file, &text.replace("  labels:", "  labels: 5\n  was:"));
+    let run = folder.run("unauthenticate --yes --home cl-provider --remote-cluster-id cl-consumer");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(bindings(&folder).is_empty(), "{run:?}");
+    let tenant = "cl-provider/manifests/liqo-tenant-cl-consumer/tenant.cl-consumer.yaml";
+    assert!(!folder.path(tenant).exists(), "{run:?}");
 }
 
 #[test]
