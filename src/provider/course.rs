@@ -150,6 +150,7 @@ impl<'a> Look<'a> {
         }
         let usable = self.check_provable(tenant)?;
         let verified = self.verify_claim(tenant)?;
+        observed.check_rights()?;
         if tenant.metadata.uid.is_empty() {
             return Ok(Phase::NeedsUid(tenant.id()));
         }

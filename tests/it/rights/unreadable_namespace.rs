@@ -12,11 +12,15 @@ use serde_json::{Value, json};
 
 #[test]
 fn an_unreadable_tenant_namespace_stops_neither_a_drain_nor_an_end() {
-    let spoils: [fn(&mut Value); 3] = [
+    let spoils: [fn(&mut Value); 4] = [
         |metadata| metadata["annotations"] = json!({ "padding": "A".repeat(300 * 1024) }),
         // Its name tells whose it is.
         |metadata| metadata["labels"] = json!(5),
         |metadata| metadata["labels"]["padding"] = json!("A".repeat(300 * 1024)),
+        |metadata| {
+            metadata["labels"] = json!({ names::REMOTE_CLUSTER_ID_LABEL: "cl-consumer" });
+            metadata["uid"] = json!(5);
+        },
     ];
     for spoil in spoils {
         for is_drained in [true, false] {
@@ -62,6 +66,10 @@ fn an_unreadable_namespace_elsewhere_leaves_the_labelled_one_in_its_place() {
             json!({ names::REMOTE_CLUSTER_ID_LABEL: "other" }),
         ),
         ("unlabelled", json!(5)),
+        (
+            "not-a-tenant-namespace",
+            json!({ names::REMOTE_CLUSTER_ID_LABEL: "cl-consumer" }),
+        ),
     ] {
         rehearsal.at_provider.insert(Object::from_value(json!({
             "apiVersion": "v1",
@@ -122,6 +130,50 @@ fn without_a_namespace_that_is_the_peers_by_its_metadata_nothing_is_withdrawn() 
         assert_unreadable(drained);
         assert_refused(&rehearsal, &rehearsal.at_provider);
     }
+}
+
+/// Nor is a certificate issued that would wait for its rights.
+#[test]
+fn a_handshake_stops_while_the_tenant_namespace_cannot_be_read() {
+    let mut rehearsal = Rehearsal::new(7).unwrap();
+    let mut stopped = 0;
+    for _ in 0..16 {
+        rehearsal.play(Occurrence::Provider { effects: 1 }).unwrap();
+        stopped += stops(&rehearsal);
+        rehearsal
+            .play(Occurrence::Consumer { effects: ALL })
+            .unwrap();
+        for message in 0..rehearsal.messages.len() {
+            let delivered = Occurrence::Deliver {
+                message,
+                effects: 1,
+            };
+            rehearsal.play(delivered).unwrap();
+            stopped += stops(&rehearsal);
+        }
+    }
+    rehearsal.settle().unwrap();
+    assert!(rehearsal.is_complete().unwrap());
+    assert!(stopped > 16, "{stopped}");
+}
+
+/// The number of steps of the provider that give nothing, since its tenant namespace, if it
+/// exists, cannot be read.
+fn stops(rehearsal: &Rehearsal) -> usize {
+    let mut objects = rehearsal.at_provider.clone();
+    if objects.object(&namespace_id()).is_none() {
+        return 0;
+    }
+    spoil_namespace(&mut objects, |metadata| metadata["labels"] = json!(5));
+    let env = Env {
+        now: rehearsal.now,
+        entropy: Entropy::from_bytes([7; 32]),
+    };
+    let view = objects.view(rehearsal.consumer.cluster_id());
+    if let Ok(step) = rehearsal.provider.reconcile(&view, env) {
+        assert_eq!(step.effects, []);
+    }
+    1
 }
 
 fn assert_refused(rehearsal: &Rehearsal, objects: &Objects) {

@@ -87,6 +87,29 @@ async fn a_list_of_empty_pages_without_an_end_is_given_up() {
     accepted(&clusters, "mypool").await;
 }
 
+/// An API server may give fewer objects than were asked for.
+#[tokio::test(start_paused = true)]
+async fn a_list_of_many_pages_with_an_object_is_taken() {
+    let clusters = authenticated_in_memory().await;
+    let pages = Endless::new("limit=", |number| {
+        let next = match number < 200 {
+            true => "next",
+            false => "",
+        };
+        json!({
+            "apiVersion": "authentication.liqo.io/v1beta1",
+            "kind": "ResourceSliceList",
+            "metadata": { "resourceVersion": "1", "continue": next },
+            "items": [{ "metadata": { "name": format!("s{number}"), "namespace": "elsewhere" } }],
+        })
+        .to_string()
+    });
+    let replicator = Replicator::start(&clusters, pages.on(&as_rome(&clusters.milan))).await;
+    replicator.request(SliceOptions::named("mypool")).await;
+    accepted(&clusters, "mypool").await;
+    assert_eq!(pages.asked(), 201);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_provider_that_ends_each_watch_at_once_is_asked_once_a_second() {
     let clusters = authenticated_in_memory().await;
