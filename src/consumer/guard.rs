@@ -136,7 +136,7 @@ impl Look<'_> {
             .labels
             .contains_key(names::SIGNED_NONCE_LABEL)
         {
-            // Liqo signs whatever is there, also an empty text.
+            // What is there is to be signed: so it has the form of a nonce. An empty text does not.
             return match secret.get(names::NONCE) {
                 Some(text) => self.check_nonce(text, Some(secret.id())).map(drop),
                 None => Ok(()),

@@ -147,13 +147,16 @@ const INSTEAD: &[(&[&str], &str)] = &[
             "unoffload",
             "move",
             "test",
-            "virtualnode",
             "configuration",
             "gatewayserver",
             "gatewayclient",
             "publickey",
         ],
         "this is not about authentication: use liqoctl for it",
+    ),
+    (
+        &["virtualnode", "vn"],
+        "`liqo-auth create resourceslice` asks for a virtual node, too; any other one is liqoctl's: `liqoctl create virtualnode`",
     ),
     (
         &["-n", "--namespace"],
