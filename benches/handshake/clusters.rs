@@ -105,7 +105,11 @@ impl Clusters {
             .unwrap();
         carry_out(step, &mut there);
         let step = consumer.reconcile(&there.view(provider_id), env()).unwrap();
-        assert_eq!(step.effects.len(), 2, "the kubeconfig, and its reference");
+        assert_eq!(
+            step.effects.len(),
+            3,
+            "the kubeconfig, its reference, and the Renew"
+        );
         carry_out(step, &mut there);
     }
 

@@ -42,6 +42,9 @@ pub struct AcceptedIdentity {
     first_seen: Option<Fingerprint>,
     #[debug(skip)]
     proven_nonce: Option<Nonce>,
+    /// That of the certificate, which a look compares several times. `None` for AWS keys.
+    #[debug(skip)]
+    fingerprint: Option<Fingerprint>,
 }
 
 /// How an Identity compares with the stored one.
@@ -101,7 +104,7 @@ impl AcceptedIdentity {
         record: Option<&Record>,
         now: Timestamp,
     ) -> Option<Received> {
-        let certificate = self.fingerprint()?;
+        let certificate = self.fingerprint?;
         let before = record.and_then(|record| record.received(holder));
         let known = before.filter(|received| received.certificate == certificate);
         Some(known.unwrap_or(Received {
@@ -110,11 +113,6 @@ impl AcceptedIdentity {
             asked: None,
             none_before: before.and_then(|received| received.none_before),
         }))
-    }
-
-    pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {
-        let chain = self.identity.credentials.certificate()?;
-        Some(chain.leaf().fingerprint())
     }
 
     /// When this certificate begins, if it takes the place of one that ends later.
@@ -223,14 +221,18 @@ impl HolderContext<'_> {
             aws: settings.accept_aws,
         };
         let accepted =
-            |identity, assurance, provider_key, first_seen, proven_nonce| AcceptedIdentity {
-                identity,
-                key: Arc::clone(key),
-                awaits_new_key: false,
-                assurance,
-                provider_key,
-                first_seen,
-                proven_nonce,
+            |identity: VerifiedIdentity, assurance, provider_key, first_seen, proven_nonce| {
+                AcceptedIdentity {
+                    fingerprint: { identity.credentials.certificate() }
+                        .map(|chain| chain.leaf().fingerprint()),
+                    identity,
+                    key: Arc::clone(key),
+                    awaits_new_key: false,
+                    assurance,
+                    provider_key,
+                    first_seen,
+                    proven_nonce,
+                }
             };
         let verified = verify::identity(identity, &expectation, policy)?;
         if expectation.slice.is_some() {
