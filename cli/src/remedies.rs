@@ -1,18 +1,23 @@
 //! The commands that follow a remedy or the advice of an error, as they are typed on this side.
 
+mod carried;
 mod pinned;
 
 use std::fmt;
 
 use liqo_auth::{
-    crypto::{CertificateError, SignatureError},
+    crypto::{CertificateError, CsrError, SignatureError},
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
     machine::Remedy,
     model::{ClusterId, Kind, names},
 };
 use serde::Serialize;
 
-use self::pinned::pinned;
+pub(crate) use self::carried::earlier;
+use self::{
+    carried::{Carried, is_for_present_key},
+    pinned::pinned,
+};
 use crate::{
     home::{Home, Signer},
     output::{escaped, program},
@@ -38,7 +43,7 @@ pub(crate) fn release_command(options: &str, peer: impl fmt::Display) -> String 
 pub(crate) fn authenticate_again(home: &Home, provider: impl fmt::Display) -> String {
     let (program, options, own) = (program(), home.site().options(), home.cluster_id());
     format!(
-        "To authenticate again with access to both clusters, run `{program} authenticate {options} --remote-home DIR` (or --remote-kubeconfig FILE). By files, the administrator of {provider} runs `{program} create nonce --remote-cluster-id {own} --replace`, and this side goes on with `{program} generate tenant {options} --remote-cluster-id {provider} --nonce NONCE`."
+        "To authenticate again with access to both clusters, run `{program} authenticate {options} --remote-home DIR` (or --remote-kubeconfig FILE). By files, the administrator of {provider} runs `{program} create nonce --remote-cluster-id {own} --replace`, and this side goes on with `{program} generate tenant {options} --remote-cluster-id {provider} --nonce NONCE`. Then {provider} runs `{program} apply -f FILE` and `{program} generate identity --remote-cluster-id {own}`, and this side `{program} apply -f FILE {options}`."
     )
 }
 
@@ -50,14 +55,32 @@ pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) 
     let again = authenticate_again(home, peer);
     let of_nonce =
         |verb: &str| format!("{program} {verb} nonce {options} --remote-cluster-id {peer}");
+    let carried = object.and_then(|object| Carried::of(home, object));
     let is_own_nonce = || object.is_some_and(|object| object.name == names::NONCE_SECRET);
+    let is_for_another_key = matches!(
+        error.fault(),
+        Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::Key { .. }))
+    );
+    if role == Role::Provider
+        && is_for_another_key
+        && is_for_present_key(home, peer)
+        && let Some(carried) = &carried
+    {
+        let sentence = carried.sentence(home, peer);
+        return format!("The answer is for an earlier key of this cluster. {sentence}");
+    }
     match (role, error.fault()) {
         (Role::Provider, Fault::PeerIncompatible(PeerIncompatible::EndpointChanged)) => {
             let pinned = pinned(home, peer, error).map(|pinned| format!("{pinned} "));
+            let earlier = carried.map(|carried| {
+                let sentence = carried.sentence(home, peer);
+                format!(" If what is pinned is right, the answer is from before. {sentence}")
+            });
             format!(
-                "{advice} {}{} {again}",
+                "{advice} {}{} {again}{}",
                 pinned.unwrap_or_default(),
-                release_command(&options, peer)
+                release_command(&options, peer),
+                earlier.unwrap_or_default()
             )
         }
         (
@@ -91,6 +114,18 @@ pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) 
         ),
         (Role::Consumer, Fault::Policy(PolicyRefusal::Disapproved { .. })) => {
             format!("{advice} The command is {program} approve tenant {peer} {options}.")
+        }
+        (Role::Consumer, Fault::PeerMisbehaved(PeerMisbehaved::Csr(CsrError::Key { .. }))) => {
+            match carried {
+                None => advice.to_owned(),
+                Some(carried) => {
+                    let ask =
+                        carried.generate(&format!("--remote-cluster-id {}", home.cluster_id()));
+                    format!(
+                        "{advice} By files, the administrator of {peer} runs `{ask}`, and this side `{program} apply -f FILE {options}`."
+                    )
+                }
+            }
         }
         (Role::Consumer, Fault::PeerMisbehaved(PeerMisbehaved::KeyChanged { .. })) => {
             format!("{advice} {}", release_command(&options, peer))

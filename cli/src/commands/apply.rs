@@ -28,6 +28,7 @@ use crate::{
     output::{escaped, program},
     provider_side::{ProviderSide, ProviderStand, refused},
     recognition::Recognised,
+    remedies,
 };
 
 pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
@@ -305,5 +306,10 @@ fn settle_identity(
         program(),
         home.site().options()
     ));
+    for carried in remedies::earlier(home, peer) {
+        for line in carried.lines(home, peer) {
+            context.printer.message(&line);
+        }
+    }
     Ok(())
 }

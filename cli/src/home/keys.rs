@@ -7,7 +7,7 @@ use getrandom::SysRng;
 use liqo_auth::{
     crypto::{Algorithm, CertificateChain, KeyPair, KeysByProvider, PublicKey, SigningKey},
     machine::Effect,
-    model::{ClusterId, Identity, Metadata, Resource, Secret, Timestamp, names},
+    model::{AuthParams, ClusterId, Identity, Metadata, Resource, Secret, Timestamp, names},
     policy::Policy,
 };
 
@@ -188,9 +188,7 @@ impl Home {
         let name = names::identity_name(provider);
         let mut identities = self.all::<Identity>();
         let identity = identities.find(|identity| identity.metadata.name == name)?;
-        let pem = identity.spec.auth_params.signed_crt.as_slice();
-        let chain = CertificateChain::from_pem(pem, &Policy::compatible()).ok()?;
-        Some(chain.leaf().spki_der.clone())
+        certified_spki(&identity.spec.auth_params)
     }
 
     /// Whether a provider may know a key of this cluster: a nonce of it was signed.
@@ -257,3 +255,10 @@ impl Home {
 /// Liqo's name of a cluster's keys, and the provider.
 const OWN_KEY: &str = "authentication-keys-";
 const EARLIER_PRIVATE_KEY: &str = "earlierPrivateKey";
+
+/// The SubjectPublicKeyInfo in the certificate of an answer. AWS users have none.
+pub(crate) fn certified_spki(answer: &AuthParams) -> Option<Vec<u8>> {
+    let pem = answer.signed_crt.as_slice();
+    let chain = CertificateChain::from_pem(pem, &Policy::compatible()).ok()?;
+    Some(chain.leaf().spki_der.clone())
+}

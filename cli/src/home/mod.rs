@@ -49,6 +49,7 @@ pub(crate) use self::{
     content::SecretValue,
     create::{AUTHORITY_CERTIFICATE, Blueprint, GivenAuthority, create, try_to_create},
     folder::lock_at_once,
+    keys::certified_spki,
     kubeconfig::with_user_agent,
     layout::{AUTHORITY_SECRET, LEGACY_TLS_SECRET, RECORD_KEY_SECRET},
     live::{Distrust, Login, NotTrusted, PeeringUser, ProviderAccess},

@@ -42,6 +42,112 @@ fn a_provider_whose_answers_were_carried_is_taken_again() {
     }
 }
 
+/// By files, each step names the next one, also for what was carried before.
+#[test]
+fn what_was_carried_before_a_change_is_carried_again_by_what_is_printed() {
+    let folder = with_peering();
+    folder.ok("create resourceslice mypool --home cl-consumer --remote-home cl-provider");
+    folder.ok("replicate --home cl-consumer --remote-home cl-provider");
+    folder.ok("set api-server https://172.19.0.4:6443 --home cl-provider");
+    taken_again(&folder, by_files);
+    fs::remove_dir_all(folder.path("cl-provider")).unwrap();
+    folder.ok("init --home cl-provider --api-server https://172.19.0.3:6443");
+    taken_again(&folder, by_files);
+}
+
+/// The finding alone is enough: it names the same commands as the step before it.
+#[test]
+fn an_earlier_answer_is_carried_again_by_its_finding() {
+    let folder = with_peering();
+    folder.ok("create resourceslice mypool --home cl-consumer --remote-home cl-provider");
+    folder.ok("replicate --home cl-consumer --remote-home cl-provider");
+    folder.ok("set api-server https://172.19.0.4:6443 --home cl-provider");
+    folder.ok("release --home cl-consumer --remote-cluster-id cl-provider --yes");
+    folder.ok(AUTHENTICATE_BY_HAND[0]);
+    let nonce = folder.ok(AUTHENTICATE_BY_HAND[1]);
+    let tenant = folder.ok_with(AUTHENTICATE_BY_HAND[2], &nonce);
+    folder.ok_with("apply --home cl-provider -f -", &tenant);
+    let identity = folder.ok(&format!("generate identity {OF_CONSUMER}"));
+    folder.ok_with("apply --home cl-consumer -f -", &identity);
+    carried_by_findings(&folder, 2);
+
+    // An earlier key is like an earlier address. The provider then waits for the request.
+    folder.ok("rotate key --home cl-consumer --remote-cluster-id cl-provider");
+    folder.ok(AUTHENTICATE_BY_HAND[0]);
+    let nonce = folder.ok(AUTHENTICATE_BY_HAND[1]);
+    let tenant = folder.ok_with(AUTHENTICATE_BY_HAND[2], &nonce);
+    folder.ok_with("apply --home cl-provider -f -", &tenant);
+    let identity = folder.ok(&format!("generate identity {OF_CONSUMER}"));
+    folder.ok_with("apply --home cl-consumer -f -", &identity);
+    carried_by_findings(&folder, 1);
+    let run = folder.run("doctor --home cl-provider -o json");
+    let (_, said) = run
+        .out
+        .split_once("By files, the administrator of cl-consumer")
+        .unwrap();
+    let commands = in_ticks(said);
+    assert_eq!(
+        commands,
+        [
+            "generate resourceslice mypool --remote-cluster-id cl-provider",
+            "apply -f FILE --home cl-provider"
+        ]
+    );
+    let asked = folder.ok(&format!("{} --home cl-consumer", commands[0]));
+    folder.write("asked.yaml", &asked);
+    let run = folder.run(&commands[1].replace("FILE", "asked.yaml"));
+    let answer = folder.ok(&command_in(&run.err));
+    folder.ok_with("apply --home cl-consumer -f -", &answer);
+    is_well(&folder, "cl-consumer");
+    is_well(&folder, "cl-provider");
+}
+
+const AUTHENTICATE_BY_HAND: [&str; 3] = [
+    "create nonce --home cl-provider --remote-cluster-id cl-consumer --replace",
+    "get nonce --home cl-provider --remote-cluster-id cl-consumer",
+    "generate tenant --home cl-consumer --remote-cluster-id cl-provider --nonce -",
+];
+
+/// The commands between backticks, without the program.
+fn in_ticks(text: &str) -> Vec<&str> {
+    let spans = text.split('`').skip(1).step_by(2);
+    spans
+        .filter_map(|span| span.strip_prefix("liqo-auth "))
+        .collect()
+}
+
+/// Follows what the consumer's doctor finds: so many answers are from before.
+fn carried_by_findings(folder: &Folder, expected: usize) {
+    let run = folder.run("doctor --home cl-consumer -o json");
+    assert_eq!(run.code, 4, "{run:?}");
+    let all: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    let findings = all["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), expected, "{run:?}");
+    for found in findings {
+        let remedy = found["remedy"].as_str().unwrap();
+        let (_, carried) = remedy
+            .split_once("the present answer is carried by")
+            .unwrap();
+        let [ask, receive, answer, take] = in_ticks(carried)[..] else {
+            panic!("{remedy}");
+        };
+        carried_again(folder, [ask, receive, answer, take]);
+    }
+    is_well(folder, "cl-consumer");
+}
+
+/// Carries one object to the provider and back, by the printed commands.
+fn carried_again(folder: &Folder, [ask, receive, answer, take]: [&str; 4]) {
+    folder.write("asked.yaml", &folder.ok(ask));
+    folder.ok(&format!(
+        "{} --home cl-provider",
+        receive.replace("FILE", "asked.yaml")
+    ));
+    let answered = folder.ok(&format!("{answer} --home cl-provider"));
+    folder.write("answered.yaml", &answered);
+    folder.ok(&take.replace("FILE", "answered.yaml"));
+}
+
 fn taken_again(folder: &Folder, authenticates: fn(&Folder, &str)) {
     let run = folder.run(AUTHENTICATE);
     assert_eq!(run.code, 3, "{run:?}");
@@ -58,16 +164,39 @@ fn taken_again(folder: &Folder, authenticates: fn(&Folder, &str)) {
 /// Authenticates as a message says that it is done by files.
 fn by_files(folder: &Folder, said: &str) {
     let (_, said) = said.split_once("By files, ").unwrap();
-    let (at_provider, here) = said.split_once(", and this side").unwrap();
-    let invite = format!("{} --home cl-provider", command_in(at_provider));
-    let expected = "create nonce --remote-cluster-id cl-consumer --replace --home cl-provider";
+    let [invite, generate, receive, answer, take] = in_ticks(said)[..] else {
+        panic!("{said}");
+    };
+    let expected = "create nonce --remote-cluster-id cl-consumer --replace";
     assert_eq!(invite, expected);
-    folder.ok(&invite);
+    folder.ok(&format!("{invite} --home cl-provider"));
     let nonce = folder.ok(&format!("get nonce {OF_CONSUMER}"));
-    let generate = command_in(here);
     let generate = generate.strip_suffix(" NONCE").unwrap();
     let tenant = folder.ok_with(&format!("{generate} -"), &nonce);
-    folder.ok_with("apply --home cl-provider -f -", &tenant);
-    let identity = folder.ok(&format!("generate identity {OF_CONSUMER}"));
-    folder.ok_with("apply --home cl-consumer -f -", &identity);
+    folder.write("tenant.yaml", &tenant);
+    folder.ok(&format!(
+        "{} --home cl-provider",
+        receive.replace("FILE", "tenant.yaml")
+    ));
+    let identity = folder.ok(&format!("{answer} --home cl-provider"));
+    folder.write("identity.yaml", &identity);
+    let run = folder.run(&take.replace("FILE", "identity.yaml"));
+    assert_eq!(run.code, 0, "{run:?}");
+    carried_as_printed(folder, &run.err);
+}
+
+/// Carries what an `apply` of an Identity names.
+pub(super) fn carried_as_printed(folder: &Folder, said: &str) {
+    let lines: Vec<&str> = said.lines().collect();
+    let from = lines
+        .iter()
+        .position(|line| line.starts_with("The answer in "));
+    for step in lines[from.unwrap_or(lines.len())..].chunks(4) {
+        let [_, ask, there, take] = step else {
+            panic!("{said}");
+        };
+        let (receive, answer) = there.split_once(", and ").unwrap();
+        let commands = [ask, receive, answer, take].map(command_in);
+        carried_again(folder, commands.each_ref().map(String::as_str));
+    }
 }

@@ -7,6 +7,7 @@ use std::{
     process::Command,
 };
 
+use super::changed_providers::carried_as_printed;
 use crate::tool::{Folder, Run};
 
 pub(super) const AUTHENTICATE: &str = "authenticate --home cl-consumer --remote-home cl-provider";
@@ -311,6 +312,8 @@ fn folders_that_others_may_write_are_found() {
 #[test]
 fn a_rotation_by_files_names_all_its_steps() {
     let folder = with_peering();
+    folder.ok("create resourceslice mypool --home cl-consumer --remote-home cl-provider");
+    folder.ok("replicate --home cl-consumer --remote-home cl-provider");
     let run = folder.run("rotate key --home cl-consumer --remote-cluster-id cl-provider");
     assert_eq!(run.code, 0, "{run:?}");
     let steps: Vec<&str> = run
@@ -332,7 +335,11 @@ fn a_rotation_by_files_names_all_its_steps() {
     let (_, then) = identity.split_once("FILE, and liqo-auth ").unwrap();
     let answer = folder.ok(&format!("{then} --home cl-provider"));
     folder.write("identity.yaml", &answer);
-    folder.ok(&command_in(apply).replace("FILE", "identity.yaml"));
+    let run = folder.run(&command_in(apply).replace("FILE", "identity.yaml"));
+    assert_eq!(run.code, 0, "{run:?}");
+    // The Renew and the slice were answered for the earlier key.
+    assert_eq!(run.err.matches("from before").count(), 2, "{run:?}");
+    carried_as_printed(&folder, &run.err);
     is_well(&folder, "cl-consumer");
     is_well(&folder, "cl-provider");
 }
