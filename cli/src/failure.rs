@@ -6,7 +6,10 @@ use std::fmt;
 
 use kube::client::AuthError;
 use kube::core::Status;
-use liqo_auth::error::{Error, Fault, LocalFault, Precondition};
+use liqo_auth::{
+    error::{Error, Fault, LocalFault, Precondition},
+    model::ObjectRef,
+};
 use liqo_auth_kube::Unreachable;
 
 /// A failed command: a paragraph for a person, and a code for a script.
@@ -14,6 +17,8 @@ use liqo_auth_kube::Unreachable;
 pub(crate) struct Failure {
     pub(crate) code: Code,
     message: String,
+    /// The object of this side that is missing, or that cannot be read.
+    object: Option<Box<ObjectRef>>,
 }
 
 /// The exit codes, except 0. clap also exits with 2 after wrong usage.
@@ -48,7 +53,21 @@ impl Failure {
         Self {
             code,
             message: message.into(),
+            object: None,
         }
+    }
+
+    /// The same failure, for want of this object.
+    pub(crate) fn for_want_of(self, id: ObjectRef) -> Self {
+        Self {
+            object: Some(Box::new(id)),
+            ..self
+        }
+    }
+
+    /// The object of this side without which the command fails.
+    pub(crate) fn wanted(&self) -> Option<&ObjectRef> {
+        self.object.as_deref()
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -93,7 +112,11 @@ impl Failure {
             Fault::Precondition(_) => Code::Waiting,
             _ => Code::Refused,
         };
-        Self::new(code, format!("{subject}: {}. {way_out}", with_rule(error)))
+        let failure = Self::new(code, format!("{subject}: {}. {way_out}", with_rule(error)));
+        match unreadable(error) {
+            Some(id) => failure.for_want_of(id.clone()),
+            None => failure,
+        }
     }
 
     /// The same failure, with `subject` before its message.
@@ -103,6 +126,12 @@ impl Failure {
             ..self
         }
     }
+}
+
+/// The object of this side that cannot be read, if that is the error.
+pub(crate) fn unreadable(error: &Error) -> Option<&ObjectRef> {
+    let is_unreadable = matches!(error.fault(), Fault::Local(LocalFault::Unreadable { .. }));
+    { error.at().object.as_ref() }.filter(|_| is_unreadable)
 }
 
 /// Whether the input was refused because this side has a newer object. Waiting

@@ -8,7 +8,7 @@ mod providers;
 
 use liqo_auth::{
     crypto::{Algorithm, SigningKey},
-    model::{ConfigMap, Timestamp, names},
+    model::{ConfigMap, ObjectRef, Timestamp, names},
 };
 use serde_json::json;
 
@@ -44,11 +44,12 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
     findings.extend(of_name(context, &home)?);
     findings.extend(of_endpoint(&home));
     findings.extend(of_peers(&home)?);
-    let mut lost = None;
+    let (mut lost, mut is_lost) = (None, false);
     match load(&mut home) {
         Err(failure) if home.site().folder().is_some() => {
             findings.push(lost_key(&home, &failure));
-            lost = Some(failure.to_string());
+            lost = failure.wanted().cloned();
+            is_lost = true;
         }
         loaded => {
             loaded?;
@@ -76,13 +77,13 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
             }
         }
     }
-    findings.extend(of_objects(&home, lost.as_deref()));
+    findings.extend(of_objects(&home, lost.as_ref()));
     findings.extend(kept::of(home.objects()));
     if let Some(folder) = home.site().folder() {
         findings.extend(files::modes(folder)?);
         findings.extend(files::no_room(folder));
         // The log is sealed by a key.
-        if lost.is_none() {
+        if !is_lost {
             findings.extend(of_log(&home, now)?);
         }
     }
@@ -288,17 +289,20 @@ fn of_shared_key(home: &Home) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-fn of_objects(home: &Home, lost: Option<&str>) -> Vec<Finding> {
-    let found = home.unreadable().filter_map(|unreadable| {
-        let file = home.site_of(&unreadable.id).to_string();
-        // A key that is lost is told by its file already.
-        let is_told = lost.is_some_and(|lost| lost.starts_with(&file));
-        (!is_told).then(|| {
-            Finding::new(
-                format!("{} cannot be read: {}", unreadable.id, unreadable.reason),
-                format!("Restore {file} from a backup, or delete it if its content may be lost."),
-            )
-        })
+/// The objects that cannot be read. A key that is lost is told already.
+fn of_objects(home: &Home, lost: Option<&ObjectRef>) -> Vec<Finding> {
+    let found = home.unreadable().filter(|it| Some(&it.id) != lost);
+    let found = found.map(|unreadable| {
+        let what = match home.is_live() {
+            true => "the object".to_owned(),
+            false => home.site_of(&unreadable.id),
+        };
+        Finding::new(
+            format!("{} cannot be read: {}", unreadable.id, unreadable.reason),
+            format!(
+                "Restore {what} from a backup, or read it with the version that wrote it. Delete it only if its whole content may be lost, including a pinned key."
+            ),
+        )
     });
     found.collect()
 }

@@ -417,7 +417,7 @@ impl Home {
 
     fn odd(&self, name: &str, reason: &dyn std::fmt::Display) -> Failure {
         let id = ObjectRef::new(liqo_auth::model::Kind::Secret, names::LIQO_NAMESPACE, name);
-        Failure::at_odds(format!("{}: {reason}", self.site_of(&id)))
+        Failure::at_odds(format!("{}: {reason}", self.site_of(&id))).for_want_of(id)
     }
 
     /// The folder. On a cluster, the command fails: it `needs` a home.

@@ -2,12 +2,12 @@
 
 use liqo_auth::{
     machine::{Awaited, Party, Refused, Remedy, Status},
-    model::ClusterId,
+    model::{ClusterId, ObjectRef},
 };
 use serde::Serialize;
 
 use crate::{
-    failure::with_rule,
+    failure::{unreadable, with_rule},
     home::{Home, Signer},
     output::amounts,
     remedies::{self, Role, way_out},
@@ -42,6 +42,13 @@ pub(crate) struct Refusal {
     pub(crate) way_out: String,
     /// Both, for people.
     pub(crate) text: String,
+}
+
+impl Refusal {
+    /// The object of this side that cannot be read, if that is all that is wrong.
+    pub(crate) fn unreadable(&self) -> Option<&ObjectRef> {
+        unreadable(&self.refused.as_ref()?.error)
+    }
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]

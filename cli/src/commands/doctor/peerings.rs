@@ -1,18 +1,25 @@
 //! What keeps a peering from working, from its state.
 
-use liqo_auth::{machine::Remedy, model::Timestamp};
+use liqo_auth::{
+    machine::Remedy,
+    model::{ObjectRef, Timestamp},
+};
 
 use super::Finding;
 use crate::{
+    failure::Failure,
     home::Home,
     output::program,
     overview::{Certificate, Peering, Role, Waits},
     remedies::authenticate_again,
 };
 
-/// What is refused or expired in a peering, or stays as it is until a person acts.
+/// What is refused or expired in a peering, or stays as it is until a person acts. An object that
+/// cannot be read is a finding of its own.
 pub(super) fn of(home: &Home, peering: &Peering, now: Timestamp) -> Vec<Finding> {
-    let mut findings = refused_or_expired(home, peering, now);
+    let is_told = |id: &ObjectRef| home.unreadable().any(|found| found.id == *id);
+    let mut findings = refused(peering, is_told);
+    findings.extend(expired(home, peering, now));
     let waits = peering.waits_for.iter();
     findings.extend(waits.filter_map(|waits| of_waits(peering, waits)));
     findings
@@ -24,32 +31,46 @@ pub(in crate::commands) fn refused_or_expired(
     peering: &Peering,
     now: Timestamp,
 ) -> Vec<Finding> {
+    let mut findings = refused(peering, |_| false);
+    findings.extend(expired(home, peering, now));
+    findings
+}
+
+/// What is refused in a peering, but for the objects that are told otherwise.
+fn refused(peering: &Peering, is_told: impl Fn(&ObjectRef) -> bool) -> Vec<Finding> {
     let peer = &peering.peer;
-    let mut findings = Vec::new();
-    for refusal in &peering.refused {
+    let failed = peering.failure.as_ref().and_then(Failure::wanted);
+    let open = peering.refused.iter().filter(|refusal| {
+        let wanted = refusal.unreadable().or(failed);
+        !wanted.is_some_and(&is_told)
+    });
+    let findings = open.map(|refusal| {
         let what = match &refusal.refused {
             Some(refused) => refused.error.to_string(),
             None => refusal.text.clone(),
         };
-        findings.push(Finding::new(format!("{peer}: {what}"), &refusal.way_out));
-    }
+        Finding::new(format!("{peer}: {what}"), &refusal.way_out)
+    });
+    findings.collect()
+}
+
+/// The expired certificates of a peering.
+fn expired(home: &Home, peering: &Peering, now: Timestamp) -> Vec<Finding> {
     let own = peering.certificate.iter().map(|own| (String::new(), own));
     let of_slices = peering.slices.iter().filter_map(|slice| {
         let certificate = slice.certificate.as_ref()?;
         Some((format!(" for slice {}", slice.name), certificate))
     });
-    // A consumer refuses an expired certificate, which is told above. A drained peer gets none.
-    if peering.refused.is_empty() && !peering.is_drained() {
-        let expired = own
-            .chain(of_slices)
-            .filter(|(_, certificate)| certificate.ends < now);
-        findings.extend(
-            expired.map(|(whose, certificate)| {
-                expired_certificate(home, peering, &whose, certificate)
-            }),
-        );
+    // A consumer refuses an expired certificate, which is told otherwise. A drained peer gets none.
+    if !peering.refused.is_empty() || peering.is_drained() {
+        return Vec::new();
     }
-    findings
+    let expired = own
+        .chain(of_slices)
+        .filter(|(_, certificate)| certificate.ends < now);
+    let findings =
+        expired.map(|(whose, certificate)| expired_certificate(home, peering, &whose, certificate));
+    findings.collect()
 }
 
 /// What is wrong with a peering that waits for this. None if it waits for what comes by itself,

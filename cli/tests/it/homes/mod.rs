@@ -7,6 +7,7 @@ mod blame;
 mod by_hand;
 mod changed_providers;
 mod files;
+mod findings;
 mod followed;
 mod leaks;
 mod manifests;

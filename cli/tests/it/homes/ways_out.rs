@@ -1,17 +1,12 @@
 //! From a symptom to its cause: a script that follows what is printed, and nothing else.
 
-use std::{
-    fs,
-    os::unix::fs::{PermissionsExt, symlink},
-    path::Path,
-    process::Command,
-};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 use super::changed_providers::carried_as_printed;
-use crate::tool::{Folder, Run};
+use crate::tool::Folder;
 
 pub(super) const AUTHENTICATE: &str = "authenticate --home cl-consumer --remote-home cl-provider";
-const DOCTOR: &str = "doctor --home cl-provider";
+pub(super) const DOCTOR: &str = "doctor --home cl-provider";
 pub(super) const OF_CONSUMER: &str = "--home cl-provider --remote-cluster-id cl-consumer";
 
 /// The first command of the tool that a text names, without the program.
@@ -27,7 +22,7 @@ pub(super) fn command_in(text: &str) -> String {
 }
 
 /// A doctor's run that has one finding: what is wrong, and the remedy.
-fn finding(folder: &Folder, doctor: &str) -> (String, String) {
+pub(super) fn finding(folder: &Folder, doctor: &str) -> (String, String) {
     let run = folder.run(&format!("{doctor} -o json"));
     assert_eq!(run.code, 4, "{run:?}");
     let all: serde_json::Value = serde_json::from_str(&run.out).unwrap();
@@ -283,31 +278,6 @@ fn what_is_due_is_found_and_done() {
     is_well(&folder, "cl-provider");
 }
 
-#[test]
-fn folders_that_others_may_write_are_found() {
-    let folder = with_peering();
-    for (name, mode, may) in [
-        ("cl-provider", 0o777, "write"),
-        ("cl-provider/manifests", 0o775, "write"),
-        ("cl-provider/private", 0o755, "open"),
-    ] {
-        let path = folder.path(name);
-        let before = fs::metadata(&path).unwrap().permissions();
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        let (what, remedy) = finding(&folder, DOCTOR);
-        let expected = format!("others than the owner may {may} {name}: its mode is {mode:04o}");
-        assert_eq!(what, expected);
-        let words: Vec<&str> = remedy.split(' ').collect();
-        let [program, change, "--", _] = words[..] else {
-            panic!("{remedy}");
-        };
-        let status = Command::new(program).arg(change).arg(&path).status();
-        assert!(status.unwrap().success(), "{remedy}");
-        is_well(&folder, "cl-provider");
-        fs::set_permissions(&path, before).unwrap();
-    }
-}
-
 /// By files, as it is printed: each line is done, and leads to the next one.
 #[test]
 fn a_rotation_by_files_names_all_its_steps() {
@@ -416,73 +386,4 @@ fn a_remedy_quotes_the_names_of_files() {
     assert!(!folder.path("taken").exists(), "{remedy}");
     let mode = fs::metadata(&file).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o644, "{remedy}");
-}
-
-#[test]
-fn what_is_no_file_of_a_home_is_a_finding_with_a_remedy() {
-    let folder = with_peering();
-    for area in ["manifests", "private/liqo-tenant-cl-consumer"] {
-        let path = folder.path(&format!("cl-provider/{area}"));
-        let elsewhere = folder.path("elsewhere");
-        fs::rename(&path, &elsewhere).unwrap();
-        symlink(&elsewhere, &path).unwrap();
-        let (what, remedy) = finding(&folder, DOCTOR);
-        assert!(what.contains("it is a symbolic link"), "{what}");
-        assert!(remedy.contains("in the place of a link"), "{remedy}");
-        fs::remove_file(&path).unwrap();
-        fs::rename(&elsewhere, &path).unwrap();
-    }
-    is_well(&folder, "cl-provider");
-}
-
-#[test]
-fn settings_that_cannot_be_read_are_a_finding_with_a_remedy() {
-    let folder = with_peering();
-    let path = folder.path("cl-provider/home.yaml");
-    let settings = folder.read("cl-provider/home.yaml");
-    folder.write("cl-provider/home.yaml", &format!("{settings}foo: [\n"));
-    let (what, remedy) = finding(&folder, DOCTOR);
-    assert!(what.starts_with("cl-provider/home.yaml: line "), "{what}");
-    assert!(
-        remedy.starts_with("Mend the line of cl-provider/home.yaml"),
-        "{remedy}"
-    );
-
-    folder.write("elsewhere.yaml", &settings);
-    fs::remove_file(&path).unwrap();
-    symlink(folder.path("elsewhere.yaml"), &path).unwrap();
-    let (what, remedy) = finding(&folder, DOCTOR);
-    assert!(what.contains("it is a symbolic link"), "{what}");
-    assert_eq!(
-        remedy,
-        "Put the file itself in the place of the link cl-provider/home.yaml."
-    );
-
-    // Without a home, nothing is wrong with one.
-    let Run { code, err, .. } = folder.run("doctor --home cl-nobody");
-    assert!(code != 4 && err.contains("cl-nobody"), "{code}: {err}");
-}
-
-/// The superuser writes everywhere but where a file cannot be changed.
-#[test]
-fn a_home_to_which_nothing_can_be_written_is_found() {
-    let folder = with_peering();
-    let path = folder.path("cl-provider");
-    let before = fs::metadata(&path).unwrap().permissions();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o500)).unwrap();
-    let is_writable = fs::File::create(path.join("probe")).is_ok();
-    let run = folder.run(DOCTOR);
-    fs::set_permissions(&path, before).unwrap();
-    if is_writable {
-        fs::remove_file(path.join("probe")).unwrap();
-        assert!(!run.out.contains("nothing can be written"), "{run:?}");
-        return;
-    }
-    assert_eq!(run.code, 4, "{run:?}");
-    for part in [
-        "nothing can be written to cl-provider: ",
-        "Let this user write there",
-    ] {
-        assert!(run.out.contains(part), "{part}: {run:?}");
-    }
 }

@@ -1,0 +1,134 @@
+//! What `doctor` finds in the files of a home: each cause is one finding, with the remedy that helps.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    process::Command,
+};
+
+use super::ways_out::{DOCTOR, finding, is_well, with_peering};
+use crate::tool::Run;
+
+/// Whatever a manifest is for, it is one finding, whose remedy names its file.
+#[test]
+fn one_broken_manifest_is_one_finding() {
+    let folder = with_peering();
+    folder.ok("create resourceslice mypool --home cl-consumer --remote-home cl-provider");
+    for file in [
+        "cl-provider/manifests/liqo-tenant-cl-consumer/tenant.cl-consumer.yaml",
+        "cl-provider/manifests/_cluster/clusterrole.liqo-remote-controlplane.yaml",
+        "cl-provider/private/liqo-tenant-cl-consumer/secret.liqo-nonce.yaml",
+        "cl-provider/records/secret.liqo-auth-provider-cl-consumer.yaml",
+        "cl-provider/manifests/liqo-tenant-cl-consumer/resourceslice.mypool.yaml",
+        "cl-consumer/manifests/liqo-tenant-cl-provider/identity.controlplane-cl-provider.yaml",
+        "cl-consumer/manifests/liqo-tenant-cl-provider/identity.resourceslice-mypool.yaml",
+        "cl-consumer/manifests/liqo-tenant-cl-provider/resourceslice.mypool.yaml",
+        "cl-consumer/private/liqo-tenant-cl-provider/secret.liqo-signed-nonce.yaml",
+        "cl-consumer/records/secret.liqo-auth-consumer-cl-provider.yaml",
+        "cl-consumer/private/liqo/secret.authentication-keys.yaml",
+    ] {
+        let text = folder.read(file);
+        folder.write(file, "garbage: [");
+        let (home, _) = file.split_once('/').unwrap();
+        let (what, remedy) = finding(&folder, &format!("doctor --home {home}"));
+        let is_key = file.contains("authentication-keys");
+        let names = if is_key { &what } else { &remedy };
+        assert!(names.contains(file), "{file}: {what} {remedy}");
+        assert_eq!(remedy.contains("Delete it only if"), !is_key, "{remedy}");
+        folder.write(file, &text);
+    }
+}
+
+#[test]
+fn what_is_no_file_of_a_home_is_a_finding_with_a_remedy() {
+    let folder = with_peering();
+    for area in ["manifests", "private/liqo-tenant-cl-consumer"] {
+        let path = folder.path(&format!("cl-provider/{area}"));
+        let elsewhere = folder.path("elsewhere");
+        fs::rename(&path, &elsewhere).unwrap();
+        symlink(&elsewhere, &path).unwrap();
+        let (what, remedy) = finding(&folder, DOCTOR);
+        assert!(what.contains("it is a symbolic link"), "{what}");
+        assert!(remedy.contains("in the place of a link"), "{remedy}");
+        fs::remove_file(&path).unwrap();
+        fs::rename(&elsewhere, &path).unwrap();
+    }
+    is_well(&folder, "cl-provider");
+}
+
+#[test]
+fn settings_that_cannot_be_read_are_a_finding_with_a_remedy() {
+    let folder = with_peering();
+    let path = folder.path("cl-provider/home.yaml");
+    let settings = folder.read("cl-provider/home.yaml");
+    folder.write("cl-provider/home.yaml", &format!("{settings}foo: [\n"));
+    let (what, remedy) = finding(&folder, DOCTOR);
+    assert!(what.starts_with("cl-provider/home.yaml: line "), "{what}");
+    assert!(
+        remedy.starts_with("Mend the line of cl-provider/home.yaml"),
+        "{remedy}"
+    );
+
+    folder.write("elsewhere.yaml", &settings);
+    fs::remove_file(&path).unwrap();
+    symlink(folder.path("elsewhere.yaml"), &path).unwrap();
+    let (what, remedy) = finding(&folder, DOCTOR);
+    assert!(what.contains("it is a symbolic link"), "{what}");
+    assert_eq!(
+        remedy,
+        "Put the file itself in the place of the link cl-provider/home.yaml."
+    );
+
+    // Without a home, nothing is wrong with one.
+    let Run { code, err, .. } = folder.run("doctor --home cl-nobody");
+    assert!(code != 4 && err.contains("cl-nobody"), "{code}: {err}");
+}
+
+#[test]
+fn folders_that_others_may_write_are_found() {
+    let folder = with_peering();
+    for (name, mode, may) in [
+        ("cl-provider", 0o777, "write"),
+        ("cl-provider/manifests", 0o775, "write"),
+        ("cl-provider/private", 0o755, "open"),
+    ] {
+        let path = folder.path(name);
+        let before = fs::metadata(&path).unwrap().permissions();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        let (what, remedy) = finding(&folder, DOCTOR);
+        let expected = format!("others than the owner may {may} {name}: its mode is {mode:04o}");
+        assert_eq!(what, expected);
+        let words: Vec<&str> = remedy.split(' ').collect();
+        let [program, change, "--", _] = words[..] else {
+            panic!("{remedy}");
+        };
+        let status = Command::new(program).arg(change).arg(&path).status();
+        assert!(status.unwrap().success(), "{remedy}");
+        is_well(&folder, "cl-provider");
+        fs::set_permissions(&path, before).unwrap();
+    }
+}
+
+/// The superuser writes everywhere but where a file cannot be changed.
+#[test]
+fn a_home_to_which_nothing_can_be_written_is_found() {
+    let folder = with_peering();
+    let path = folder.path("cl-provider");
+    let before = fs::metadata(&path).unwrap().permissions();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o500)).unwrap();
+    let is_writable = fs::File::create(path.join("probe")).is_ok();
+    let run = folder.run(DOCTOR);
+    fs::set_permissions(&path, before).unwrap();
+    if is_writable {
+        fs::remove_file(path.join("probe")).unwrap();
+        assert!(!run.out.contains("nothing can be written"), "{run:?}");
+        return;
+    }
+    assert_eq!(run.code, 4, "{run:?}");
+    for part in [
+        "nothing can be written to cl-provider: ",
+        "Let this user write there",
+    ] {
+        assert!(run.out.contains(part), "{part}: {run:?}");
+    }
+}
