@@ -82,8 +82,11 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
     if let Some(folder) = home.site().folder() {
         findings.extend(files::modes(folder)?);
         findings.extend(files::no_room(folder));
+        let no_files = files::of_log(folder);
+        let is_log_readable = no_files.is_empty();
+        findings.extend(no_files);
         // The log is sealed by a key.
-        if !is_lost {
+        if !is_lost && is_log_readable {
             findings.extend(of_log(&home, now)?);
         }
     }

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     failure::{Failure, Result},
-    output::program,
+    output::{program, quoted},
 };
 
 /// An existing home's folder. Its lock is held until this value is dropped.
@@ -168,7 +168,14 @@ fn sweep(directory: &Directory, names: &[String]) -> anyhow::Result<()> {
 /// The folder that the command line names. None if there is none. Anything else of that
 /// name is an error of the command line.
 pub(super) fn named(path: &Path) -> Result<Option<Directory>> {
-    Directory::open_path(path).map_err(|error| Failure::usage(format!("{error:#}")))
+    Directory::open_path(path).map_err(|error| {
+        let is_link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+        let there = std::fs::canonicalize(path).ok().filter(|_| is_link);
+        Failure::usage(match there {
+            Some(there) => format!("{error:#}. Name the folder itself: {}", quoted(&there)),
+            None => format!("{error:#}"),
+        })
+    })
 }
 
 /// The folder of an existing home. In any other folder, nothing is created, not even

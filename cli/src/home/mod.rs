@@ -45,7 +45,8 @@ use liqo_auth::{
 };
 
 pub(crate) use self::{
-    audit_log::repair,
+    audit_head::AUDIT_HEAD_FILE,
+    audit_log::{AUDIT_LOG_FILE, repair},
     content::SecretValue,
     create::{AUTHORITY_CERTIFICATE, Blueprint, GivenAuthority, create, try_to_create},
     folder::lock_at_once,

@@ -16,16 +16,54 @@ use rustix::{
 use super::Finding;
 use crate::{
     failure::{Code, Failure, Result},
-    home::Site,
+    home::{AUDIT_HEAD_FILE, AUDIT_LOG_FILE, Site},
     output,
 };
+
+/// The files of the log that are a link, a folder or a device. The tool opens none of them, so
+/// that nothing else of them is looked at.
+pub(super) fn of_log(home: &Path) -> Vec<Finding> {
+    let wrong = LOG.into_iter().filter_map(|name| {
+        let path = home.join(name);
+        let kind = fs::symlink_metadata(&path).ok()?.file_type();
+        let shown = output::path(&path);
+        (!kind.is_file()).then(|| match kind.is_symlink() {
+            true => Finding::new(
+                format!("{shown} is a symbolic link, and the tool follows none in a home"),
+                in_place_of_link(&shown),
+            ),
+            false => Finding::new(
+                format!("{shown} is not a regular file"),
+                format!(
+                    "Move it away, and put the file back from a copy: mv -- {} DIR. Without a copy, the next decision makes the file, and notes in the log what is missing.",
+                    output::quoted(&path)
+                ),
+            ),
+        })
+    });
+    wrong.collect()
+}
+
+fn in_place_of_link(shown: &str) -> String {
+    format!("Put the file itself in the place of the link {shown}.")
+}
+
+/// Whether an area of a home is a file of the log that is none.
+fn is_told(path: &Path) -> bool {
+    let is_of_log = LOG.into_iter().any(|name| path.ends_with(name));
+    is_of_log && fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file())
+}
+
+const LOG: [&str; 2] = [AUDIT_LOG_FILE, AUDIT_HEAD_FILE];
 
 /// The private files and folders that others than their owner may open, and the public ones that
 /// others may write.
 pub(super) fn modes(home: &Path) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for area in ["private", "records", "home.yaml", "audit.log", "audit.head"] {
-        for (path, mode) in beyond(&home.join(area), 0o077, true)? {
+    let areas = ["private", "records", "home.yaml"].into_iter().chain(LOG);
+    let areas = areas.map(|area| home.join(area));
+    for area in areas.filter(|area| !is_told(area)) {
+        for (path, mode) in beyond(&area, 0o077, true)? {
             findings.push(of_mode("open", &path, mode, "go="));
         }
     }
@@ -70,13 +108,13 @@ pub(super) fn no_room(home: &Path) -> Option<Finding> {
     let folders = [home.to_owned()].into_iter();
     let folders = folders.chain(areas.into_iter().filter(|area| area.is_dir()));
     let mut tried = folders.map(|folder| (write_unnamed(&folder), folder));
-    let log = home.join("audit.log");
+    let log = home.join(AUDIT_LOG_FILE);
     // A pipe of that name does not block it.
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = openat(CWD, &log, flags, Mode::empty()).map_err(io::Error::from);
     let of_log = opened
         .err()
-        .filter(|error| error.kind() != ErrorKind::NotFound);
+        .filter(|error| error.kind() != ErrorKind::NotFound && !is_told(&log));
     let failed = tried.find_map(|(result, folder)| Some((result.err()?, folder)));
     let (error, path) = failed.or_else(|| Some((of_log?, log)))?;
     Some(Finding::new(
@@ -114,7 +152,7 @@ pub(super) fn of_settings(site: &Site, failure: Failure) -> Result<Finding> {
         Code::AtOdds if found.is_err() => {
             format!("Restore {settings} from a backup: no command makes it again.")
         }
-        _ if is_link => format!("Put the file itself in the place of the link {settings}."),
+        _ if is_link => in_place_of_link(&settings),
         Code::AtOdds => format!(
             "Mend the line of {settings} that the message names, or restore the file from a backup."
         ),

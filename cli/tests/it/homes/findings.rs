@@ -132,3 +132,62 @@ fn a_home_to_which_nothing_can_be_written_is_found() {
         assert!(run.out.contains(part), "{part}: {run:?}");
     }
 }
+
+/// The tool opens neither file then, and gives no other advice about it.
+#[test]
+fn a_log_that_is_no_file_is_one_finding_whose_remedy_helps() {
+    let folder = with_peering();
+    for name in ["audit.log", "audit.head"] {
+        let path = folder.path(&format!("cl-provider/{name}"));
+        let elsewhere = folder.path("elsewhere");
+        fs::rename(&path, &elsewhere).unwrap();
+        symlink(&elsewhere, &path).unwrap();
+        let (what, remedy) = finding(&folder, DOCTOR);
+        let shown = format!("cl-provider/{name}");
+        assert!(
+            what.starts_with(&format!("{shown} is a symbolic link")),
+            "{what}"
+        );
+        let expected = format!("Put the file itself in the place of the link {shown}.");
+        assert_eq!(remedy, expected);
+
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let (what, remedy) = finding(&folder, DOCTOR);
+        assert_eq!(what, format!("{shown} is not a regular file"));
+        let (_, command) = remedy.split_once("from a copy: ").unwrap();
+        let (command, _) = command.split_once(" DIR. ").unwrap();
+        assert_eq!(command, format!("mv -- {shown}"));
+        fs::rename(&path, folder.path("away")).unwrap();
+        fs::remove_dir(folder.path("away")).unwrap();
+        fs::rename(&elsewhere, &path).unwrap();
+        is_well(&folder, "cl-provider");
+    }
+    // Without a copy, the next decision makes the log anew.
+    fs::remove_file(folder.path("cl-provider/audit.log")).unwrap();
+    folder.ok("cordon tenant cl-consumer --home cl-provider");
+    assert!(
+        folder
+            .read("cl-provider/audit.log")
+            .contains("which was missing")
+    );
+}
+
+#[test]
+fn a_home_by_a_link_is_named_with_the_folder_itself() {
+    let folder = with_peering();
+    symlink("cl-provider", folder.path("link")).unwrap();
+    let itself = fs::canonicalize(folder.path("cl-provider")).unwrap();
+    for command in ["doctor", "status", "init", "audit verify"] {
+        let err = folder.refused(&format!("{command} --home link"), "", 2);
+        let expected = format!(
+            "link: it is a symbolic link, and the tool follows no symbolic links in a home. Name the folder itself: {}\n",
+            itself.display()
+        );
+        assert!(err.ends_with(&expected), "{err}");
+    }
+    symlink("nowhere", folder.path("dangling")).unwrap();
+    let err = folder.refused("doctor --home dangling", "", 2);
+    assert!(!err.contains("itself"), "{err}");
+}
