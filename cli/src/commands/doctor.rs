@@ -87,7 +87,10 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
         findings.extend(no_files);
         // The log is sealed by a key.
         if !is_lost && is_log_readable {
-            findings.extend(of_log(&home, now)?);
+            let (clock, of_log) = of_log(&home, now)?;
+            findings.extend(of_log);
+            // What else is wrong may follow from it.
+            findings.splice(..0, clock);
         }
     }
     report(context, arguments, &findings, &notes)
@@ -337,9 +340,9 @@ fn of_authority(home: &Home, now: Timestamp) -> Option<Finding> {
     })
 }
 
-/// A log that is broken, was repaired, or is ahead of the clock.
-fn of_log(home: &Home, now: Timestamp) -> Result<Vec<Finding>> {
-    let mut findings = Vec::new();
+/// A clock that the log is ahead of, and a log that is broken or was repaired.
+fn of_log(home: &Home, now: Timestamp) -> Result<(Option<Finding>, Vec<Finding>)> {
+    let (mut clock, mut findings) = (None, Vec::new());
     let mut repairs = Vec::new();
     let verified = home.verify_log(None, |entry| {
         let entry = entry.content();
@@ -352,12 +355,12 @@ fn of_log(home: &Home, now: Timestamp) -> Result<Vec<Finding>> {
         )),
         Ok(summary) => {
             let last = summary.last.filter(|last| *last > now);
-            findings.extend(last.map(|last| {
+            clock = last.map(|last| {
                 Finding::new(
                     format!("the clock says {now}, and the last decision in the log is of {last}"),
-                    "Set the clock, for example by NTP. Nonces and certificates are judged by it.",
+                    "Set the clock, for example by NTP, and look again: nonces and certificates are judged by it.",
                 )
-            }));
+            });
         }
     }
     findings.extend(repairs.into_iter().map(|(sequence, found)| {
@@ -366,5 +369,5 @@ fn of_log(home: &Home, now: Timestamp) -> Result<Vec<Finding>> {
             "Compare the log with a copy, if there is one. Then keep the head that `audit verify` prints.",
         )
     }));
-    Ok(findings)
+    Ok((clock, findings))
 }

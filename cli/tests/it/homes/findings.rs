@@ -191,3 +191,24 @@ fn a_home_by_a_link_is_named_with_the_folder_itself() {
     let err = folder.refused("doctor --home dangling", "", 2);
     assert!(!err.contains("itself"), "{err}");
 }
+
+/// Each other finding may follow from it.
+#[test]
+fn a_wrong_clock_is_the_first_finding() {
+    let folder = with_peering();
+    let run = folder.run(&format!("{DOCTOR} --now 2020-01-01T00:00:00Z -o json"));
+    assert_eq!(run.code, 4, "{run:?}");
+    let all: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    let findings = all["findings"].as_array().unwrap();
+    assert!(findings.len() > 1, "{run:?}");
+    let what = findings[0]["what"].as_str().unwrap();
+    assert!(
+        what.starts_with("the clock says 2020-01-01T00:00:00Z, and the last decision"),
+        "{what}"
+    );
+    let remedy = findings[0]["remedy"].as_str().unwrap();
+    assert!(
+        remedy.starts_with("Set the clock, for example by NTP, and look again"),
+        "{remedy}"
+    );
+}
