@@ -41,12 +41,20 @@ mod signer;
 mod subject;
 mod verbosity;
 
-use std::{env, process::ExitCode};
+use std::{
+    env,
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use clap::{CommandFactory, FromArgMatches};
 use clap_complete::CompleteEnv;
 
-use crate::{arguments::Arguments, output::Printer};
+use crate::{
+    arguments::Arguments,
+    failure::Result,
+    output::{ColorChoice, Printer, unwritten},
+};
 
 fn main() -> ExitCode {
     // A shell that completes a command line calls the program with this variable.
@@ -57,7 +65,11 @@ fn main() -> ExitCode {
         Err(error) => return refused(&arguments::explained(error)),
     };
     let printer = Printer::new(arguments.global.color);
-    match commands::run(arguments) {
+    ended(commands::run(arguments), printer)
+}
+
+fn ended(result: Result<()>, printer: Printer) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if failure.is_told() {
@@ -70,7 +82,11 @@ fn main() -> ExitCode {
 
 /// The end of a command line that is wrong, or asks for help. A monitor takes 2 for CRITICAL.
 fn refused(error: &clap::Error) -> ExitCode {
-    if !error.use_stderr() || !arguments::asks_for_a_plugin(env::args_os().skip(1)) {
+    if !error.use_stderr() {
+        let printed = error.print().and_then(|()| io::stdout().flush());
+        return ended(printed.map_err(unwritten), Printer::new(ColorChoice::Auto));
+    }
+    if !arguments::asks_for_a_plugin(env::args_os().skip(1)) {
         error.exit();
     }
     let text = error.render().to_string();

@@ -17,7 +17,7 @@ pub(crate) use age::age;
 pub(crate) use amounts::amounts;
 pub(crate) use counted::counted;
 pub(crate) use drawing::Drawing;
-pub(crate) use printer::{Mark, Printer, Side};
+pub(crate) use printer::{Mark, Printer, Side, unwritten};
 pub(crate) use program::program;
 pub(crate) use table::{Cell, Table};
 pub(crate) use tone::{ColorChoice, Tone};

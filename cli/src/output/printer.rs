@@ -9,7 +9,7 @@ use super::{
     wrapped::wrapped,
     written::printable,
 };
-use crate::failure::{Failure, Result};
+use crate::failure::{Code, Failure, Result};
 
 /// Prints results to standard output and messages to standard error.
 #[derive(Debug, Clone, Copy)]
@@ -92,10 +92,7 @@ impl Printer {
     pub(crate) fn print(self, text: &str) -> Result<()> {
         let mut out = io::stdout().lock();
         let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        printed.map_err(|error| match error.kind() {
-            ErrorKind::BrokenPipe => Failure::unread(),
-            _ => error.into(),
-        })
+        printed.map_err(unwritten)
     }
 
     /// Prints a message to standard error. On a terminal, lines break at words, and a
@@ -165,6 +162,17 @@ impl Printer {
                     && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
             }
         })
+    }
+}
+
+/// The failure if standard output takes nothing. If its reader has gone, nobody is told.
+pub(crate) fn unwritten(error: io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::BrokenPipe => Failure::unread(),
+        _ => Failure::new(
+            Code::Internal,
+            format!("nothing can be written to standard output: {error}"),
+        ),
     }
 }
 

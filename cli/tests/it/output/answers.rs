@@ -340,3 +340,29 @@ fn a_file_that_cannot_be_taken_has_one_exit_code() {
         folder.refused(&format!("inspect {file}"), "", 2);
     }
 }
+
+/// Help and the version are output as any other.
+#[test]
+fn what_cannot_be_printed_is_an_error() {
+    let folder = Folder::with_homes();
+    for arguments in [
+        "-h",
+        "--help",
+        "--version",
+        "version",
+        "help",
+        "status --help",
+        "options",
+        "status --home cl-provider",
+    ] {
+        let full = fs::File::create("/dev/full").unwrap();
+        let run = folder.command(arguments).stdout(full).output().unwrap();
+        let err = String::from_utf8(run.stderr).unwrap();
+        assert_eq!(run.status.code(), Some(1), "{arguments}: {err}");
+        let says = "Error: nothing can be written to standard output: No space left on device";
+        assert!(err.starts_with(says), "{arguments}: {err}");
+    }
+    let run = folder.run("--version");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{run:?}");
+    assert!(run.out.starts_with("liqo-auth "), "{run:?}");
+}
