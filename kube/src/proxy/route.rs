@@ -68,14 +68,15 @@ impl Route {
         let Some(failed) = failed_connection(&*error) else {
             return error;
         };
+        // The layers above the root have texts for developers.
+        let root = root_of(failed).to_string();
         let (cause, advice) = match &self.by {
-            // The layers above the root have texts for developers.
-            None => (root_of(failed).to_string(), String::new()),
+            None => (root, String::new()),
             Some(proxy) => {
-                let cause =
+                let layers =
                     error::Error::source(failed).map_or_else(|| failed.to_string(), with_sources);
-                let advice = format!(". {}", proxy.advice(&cause));
-                (cause, advice)
+                let (cause, advice) = proxy.explained(&layers, root);
+                (cause, format!(". {advice}"))
             }
         };
         Box::new(Unreachable {
@@ -88,23 +89,37 @@ impl Route {
 }
 
 impl Proxy {
-    /// What to do. The texts are those of hyper-util and hyper-timeout, which do not publish
-    /// the kinds of these failures.
-    fn advice(&self, cause: &str) -> String {
+    /// The cause, and what to do. The texts of the layers are those of hyper-util and
+    /// hyper-timeout, which do not publish the kinds of these failures.
+    fn explained(&self, layers: &str, root: String) -> (String, String) {
         let target = &self.target;
-        if cause.contains("proxy authorization required") {
-            return "The proxy wants a user and a password (407). The proxy-url of a kubeconfig may have them; that of an Identity may not, so its proxy has to do without them".to_owned();
-        }
-        if cause.contains("tunnel error: unsuccessful") {
-            return format!(
-                "The proxy refuses this connection: it has to allow CONNECT to {target}"
+        if layers.contains("proxy authorization required") {
+            return (
+                "the proxy wants a user and a password (407)".to_owned(),
+                "The proxy-url of a kubeconfig may have them; that of an Identity may not, so its proxy has to do without them".to_owned(),
             );
         }
-        if cause.contains("failed to create underlying connection") || cause.contains("deadline") {
-            return "The proxy cannot be reached from here, or does not answer. A proxy in Liqo's network, as an in-band peering has it, can only be reached in the clusters of the peering, and only while Liqo's network connects them: run this program there. Elsewhere, use a kubeconfig without this proxy, or authenticate again with --proxy-url \"\"".to_owned();
+        if layers.contains("tunnel error: unsuccessful") {
+            return (
+                "the proxy refuses this connection".to_owned(),
+                format!("It has to allow CONNECT to {target}"),
+            );
         }
-        format!(
-            "See whether the proxy is an HTTP proxy that allows CONNECT to {target}, and whether it passes TLS on unchanged"
+        let is_late = layers.contains("deadline");
+        if is_late || layers.contains("failed to create underlying connection") {
+            return (
+                match is_late {
+                    true => "the proxy does not answer in time".to_owned(),
+                    false => format!("the proxy cannot be reached from here, {root}"),
+                },
+                "A proxy in Liqo's network, as an in-band peering has it, can only be reached in the clusters of the peering, and only while Liqo's network connects them: run this program there. Elsewhere, use a kubeconfig without this proxy, or authenticate again with --proxy-url \"\"".to_owned(),
+            );
+        }
+        (
+            root,
+            format!(
+                "See whether the proxy is an HTTP proxy that allows CONNECT to {target}, and whether it passes TLS on unchanged"
+            ),
         )
     }
 }

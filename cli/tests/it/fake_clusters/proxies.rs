@@ -68,7 +68,7 @@ fn a_proxy_that_fails_is_named_and_nothing_reaches_the_api_server() {
     let (wants_a_user, refuses) = (ConnectProxy::answering(407), ConnectProxy::answering(403));
     for (address, says) in [
         (wants_a_user.address, "wants a user and a password (407)"),
-        (refuses.address, "has to allow CONNECT to 127.0.0.1:"),
+        (refuses.address, "It has to allow CONNECT to 127.0.0.1:"),
         (no_proxy_at(), "A proxy in Liqo's network"),
     ] {
         let url = format!("http://rome:secret@{address}");
@@ -79,6 +79,14 @@ fn a_proxy_that_fails_is_named_and_nothing_reaches_the_api_server() {
         assert!(run.err.contains(&proxy), "{run:?}");
         assert!(run.err.contains(says), "{run:?}");
         assert!(!run.err.contains("secret"), "{run:?}");
+        // The layers of the client have texts for developers.
+        let (_, cause) = run.err.split_once(&proxy).unwrap();
+        let (cause, _) = cause.split_once(". ").unwrap();
+        assert!(cause.starts_with("the proxy "), "{cause}");
+        assert!(
+            !cause.contains(": ") && !cause.contains("tunnel"),
+            "{cause}"
+        );
     }
     set(
         &folder,
