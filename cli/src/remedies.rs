@@ -39,6 +39,15 @@ pub(crate) fn release_command(options: &str, peer: impl fmt::Display) -> String 
     )
 }
 
+/// How to lift a drain.
+pub(crate) fn lift_drain(home: &Home, consumer: impl fmt::Display) -> String {
+    format!(
+        "{consumer} is drained: it gets no certificate and no rights until that is lifted. The command is {} activate tenant {consumer} {}.",
+        program(),
+        home.site().options()
+    )
+}
+
 /// How a consumer gets the next Identity of a provider.
 pub(crate) fn authenticate_again(home: &Home, provider: impl fmt::Display) -> String {
     let (program, options, own) = (program(), home.site().options(), home.cluster_id());

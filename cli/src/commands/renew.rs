@@ -17,6 +17,7 @@ use crate::{
     overview::{self, Certificate, Peering, Refusal, Renewal, Role},
     pair::{Homes, Pair},
     provider_side::ProviderSide,
+    remedies,
 };
 
 pub(super) fn run(context: &Context, arguments: &Renew) -> Result<()> {
@@ -229,6 +230,10 @@ fn tell(
                 .warning(&format!("{}: {}", peering.peer, refused.text));
         }
         let is_renewed = renewed.contains(peering.peer.as_str());
+        if peering.role == Role::Consumer && peering.is_drained() {
+            let lift = remedies::lift_drain(home, &peering.peer);
+            context.printer.warning(&lift);
+        }
         if let Some(step) = next_step(home, peering, is_renewed, side) {
             context.printer.message(&step);
         }

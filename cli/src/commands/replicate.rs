@@ -14,6 +14,7 @@ use crate::{
     overview::{self, Role},
     pair::{Homes, Pair, binds, has_identity},
     provider_side::{ProviderStand, refused},
+    remedies,
 };
 
 pub(super) fn run(context: &Context, arguments: &Replicate) -> Result<()> {
@@ -83,7 +84,13 @@ fn settle(context: &Context, consumer: &mut Home, provider: &mut Home, side: Sid
         return Err(refused(provider, &error));
     }
     if let Some(why) = closed(context, consumer, provider)? {
-        return Err(Failure::waiting(why));
+        return Err(Failure::waiting(match rest.provider {
+            ProviderStand::Drained => {
+                let lift = remedies::lift_drain(provider, consumer.cluster_id());
+                format!("{why}. {lift}")
+            }
+            _ => why,
+        }));
     }
     let peerings = overview::peerings(context, consumer)?;
     let with_provider = peerings

@@ -209,6 +209,32 @@ fn a_renewal_that_a_drain_prevents_is_no_success() {
     }
 }
 
+/// Whoever is asked to renew says why nothing comes, and the command that lets the peer in again.
+#[test]
+fn a_drain_is_named_with_the_command_that_lifts_it() {
+    let folder = with_slice();
+    folder.ok("drain tenant cl-consumer --home cl-provider");
+    let lift = "activate tenant cl-consumer --home cl-provider";
+    let says = format!(
+        "cl-consumer is drained: it gets no certificate and no rights until that is lifted. The command is liqo-auth {lift}.\n"
+    );
+    for (command, code) in [
+        ("renew --home cl-provider".to_owned(), 0),
+        (format!("renew {BOTH}"), 0),
+        (format!("replicate {BOTH}"), 4),
+    ] {
+        let run = folder.run(&command);
+        assert_eq!(run.code, code, "{run:?}");
+        assert!(run.err.ends_with(&says), "{command}: {run:?}");
+    }
+    folder.ok(lift);
+    for command in ["renew --home cl-provider", "renew --home cl-consumer"] {
+        let run = folder.run(command);
+        assert!(!run.err.contains("drained"), "{run:?}");
+    }
+    folder.ok(&format!("replicate {BOTH}"));
+}
+
 #[test]
 fn who_has_let_its_identity_expire_authenticates_again() {
     let folder = with_slice();
