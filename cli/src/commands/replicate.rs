@@ -125,7 +125,8 @@ pub(super) fn closed(
     let (consumer_id, provider_id) = (consumer.cluster_id(), provider.cluster_id());
     if !has_identity(consumer, provider_id, context.clock.now()?) {
         return Ok(Some(format!(
-            "{consumer_id} has no valid identity from {provider_id}: nothing was carried. Authenticate again."
+            "{consumer_id} has no valid identity from {provider_id}: nothing was carried. {}",
+            remedies::authenticate_again(consumer, provider_id)
         )));
     }
     if !binds(provider, consumer_id) {

@@ -245,6 +245,11 @@ fn who_has_let_its_identity_expire_authenticates_again() {
             .contains("cl-consumer has no valid identity from cl-provider"),
         "{run:?}"
     );
+    let says = "nothing was carried. To authenticate again with access to both clusters, run `liqo-auth authenticate --home cl-consumer --remote-home DIR`";
+    assert!(run.err.contains(says), "{run:?}");
+    let run = folder.run(&format!("replicate {BOTH} {after}"));
+    assert_eq!(run.code, 4, "{run:?}");
+    assert!(run.err.contains(says), "{run:?}");
     folder.ok(&format!("authenticate {BOTH} {after}"));
     folder.ok(&format!("replicate {BOTH} {after}"));
     let status = folder.ok(&format!("status --home cl-consumer {after}"));
