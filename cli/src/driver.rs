@@ -135,20 +135,11 @@ impl<M: Machine + PeerRole> Driver<'_, M> {
         subject: &str,
         act: impl Fn(&M, &View<'_>, Env) -> Result<Step, Error>,
     ) -> Result<Step> {
-        self.administer_or(|_| subject, act)
-    }
-
-    /// The same, with a subject for each reason of a failure.
-    pub(crate) fn administer_or<'s>(
-        &mut self,
-        subject: impl Fn(&Error) -> &'s str,
-        act: impl Fn(&M, &View<'_>, Env) -> Result<Step, Error>,
-    ) -> Result<Step> {
         let mut run = Run::of_one_step();
         let (machine, peer, clock) = (&self.machine, &self.peer, self.clock);
         go_on(&mut run, self.home, clock, |home| {
             let step = act(machine, &home.view(peer), clock.env()?);
-            step.map_err(|error| Failure::of(subject(&error), &error))
+            step.map_err(|error| refusal(home, peer, M::PEER_IS, subject, &error))
         })?;
         Ok(run.into_step())
     }
@@ -163,8 +154,7 @@ impl<M: Machine + PeerRole> Driver<'_, M> {
 
     /// The failure, with the commands that its advice speaks of.
     fn refusal(&self, subject: &str, error: &Error) -> Failure {
-        let way_out = way_out(self.home, &self.peer, M::PEER_IS, error);
-        Failure::with_way_out(subject, error, &way_out)
+        refusal(self.home, &self.peer, M::PEER_IS, subject, error)
     }
 
     fn carry_out(&mut self, step: Result<Step, Error>, subject: &str) -> Result<Step> {
@@ -211,6 +201,11 @@ pub(crate) fn go_on(
             home.note(step, clock.now()?);
         }
     }
+}
+
+fn refusal(home: &Home, peer: &ClusterId, role: Role, subject: &str, error: &Error) -> Failure {
+    let way_out = way_out(home, peer, role, error);
+    Failure::with_way_out(subject, error, &way_out)
 }
 
 /// The failure for an error in a home.

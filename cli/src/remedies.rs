@@ -7,7 +7,7 @@ use std::fmt;
 
 use liqo_auth::{
     crypto::{CertificateError, CsrError, SignatureError},
-    error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
+    error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, Precondition},
     machine::Remedy,
     model::{ClusterId, Kind, names},
 };
@@ -105,6 +105,12 @@ pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) 
             Fault::PeerMisbehaved(PeerMisbehaved::Commitment(_) | PeerMisbehaved::Certificate(_))
             | Fault::PeerIncompatible(PeerIncompatible::CertificateExpired { .. }),
         ) => format!("{advice} {again}"),
+        (Role::Provider, Fault::Precondition(Precondition::SlicesRemain { .. })) => {
+            let slice = object.map_or_else(|| "NAME".into(), |slice| escaped(&slice.name));
+            format!(
+                "{advice} The command is {program} delete resourceslice {slice} {options} --remote-cluster-id {peer}."
+            )
+        }
         (Role::Provider, Fault::Policy(PolicyRefusal::SliceNotRequested)) => {
             let slice = object.map_or_else(|| "NAME".into(), |slice| escaped(&slice.name));
             format!(

@@ -7,7 +7,6 @@ use std::{
 
 use liqo_auth::{
     consumer::Phase,
-    error::{Error, Fault, Precondition},
     model::{ClusterId, Kind, Object, names},
     provider,
 };
@@ -233,13 +232,9 @@ fn kubeconfig_by_hand(
 fn leave(context: &Context, mut home: Home, provider: &ClusterId, side: Side) -> Result<Deleted> {
     let was_there = identity(&home, provider);
     let mut consumer = ConsumerSide::new(&mut home, provider, &context.policy, context.clock)?;
-    let subject = |error: &Error| match error.fault() {
-        Fault::Precondition(Precondition::SlicesRemain { .. }) => {
-            "resourceslices are still present on consumer cluster"
-        }
-        _ => "the Identity is not deleted",
-    };
-    consumer.administer_or(subject, |consumer, view, _| consumer.unauthenticate(view))?;
+    consumer.administer("the Identity is not deleted", |consumer, view, _| {
+        consumer.unauthenticate(view)
+    })?;
     context
         .printer
         .info(side, "No leftover resourceslices on consumer cluster")?;

@@ -92,7 +92,7 @@ pub(super) fn due(home: &Home, peering: &Peering, now: Timestamp) -> Option<Find
     (is_due && !is_told).then(|| {
         Finding::new(
             format!(
-                "the peering with {} waits for this side (phase {})",
+                "this side has not done what is due in the peering with {}, which is in the phase {}",
                 peering.peer, peering.phase
             ),
             format!("{} renew {}", program(), home.site().options()),

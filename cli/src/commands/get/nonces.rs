@@ -122,7 +122,7 @@ fn serves_no_more(context: &Context, home: &mut Home, peer: &ClusterId) -> Resul
             | Phase::Authenticated(_),
             _,
         ) => format!("{peer} has signed this nonce already"),
-        (_, Some(at)) if at <= context.clock.now()? => format!("this nonce has ended at {at}"),
+        (_, Some(at)) if at <= context.clock.now()? => format!("this nonce expired at {at}"),
         _ => return Ok(None),
     };
     Ok(Some(format!(

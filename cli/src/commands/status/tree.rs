@@ -60,9 +60,11 @@ fn of_peering(seen: &Seen, peering: &Peering, drawing: Drawing) -> Node {
         reads_only_ed25519: _,
         failure: _,
     } = peering;
-    let condition = match said_condition {
-        None => String::new(),
-        Some(_) => format!(", {}", condition(peering)),
+    // A phase may have the name of the condition.
+    let stand = match said_condition {
+        None => (*phase).to_owned(),
+        Some(said) if format!("{said:?}") == *phase => condition(peering),
+        Some(_) => format!("{phase}, {}", condition(peering)),
     };
     let nonce = nonce_until.map(|until| Node::new(&format!("nonce, valid until {until}")));
     let certificate = certificate
@@ -76,7 +78,7 @@ fn of_peering(seen: &Seen, peering: &Peering, drawing: Drawing) -> Node {
             Some(finding) => of_finding(&finding),
             None => of_waiting(waits),
         });
-    let text = format!("{}: {phase}{condition}", escaped(peer));
+    let text = format!("{}: {stand}", escaped(peer));
     Node::toned(&text, tone_of_phase(peering))
         .with(nonce)
         .with(certificate)

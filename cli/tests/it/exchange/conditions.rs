@@ -281,15 +281,17 @@ fn nobody_elses_tenant_is_changed() {
 }
 
 #[test]
-fn the_end_waits_for_the_slices_and_comes_in_liqoctls_words() {
+fn the_end_waits_for_the_slices_and_names_the_command_that_deletes_them() {
     let folder = with_slice();
     let error = folder.refused(UNAUTHENTICATE, "", 4);
     assert!(
-        error.contains("resourceslices are still present on consumer cluster")
-            && error.contains("mypool"),
+        error.starts_with(
+            "Error: the Identity is not deleted: ResourceSlice liqo-tenant-cl-provider/mypool: "
+        ),
         "{error}"
     );
-    folder.ok("delete rs mypool --home cl-consumer --remote-cluster-id cl-provider");
+    let (_, command) = error.split_once("The command is liqo-auth ").unwrap();
+    folder.ok(command.trim_end().trim_end_matches('.'));
     assert_eq!(folder.ok(UNAUTHENTICATE), ENDED);
     assert_eq!(folder.run("get identities --home cl-consumer").out, "");
     assert_eq!(folder.run("get tenants --home cl-provider").out, "");

@@ -120,7 +120,7 @@ fn a_nonce_that_serves_no_more_is_named_as_such() {
     folder.ok(APPLY);
     let used = folder.run(GET_NONCE);
     for (run, why) in [
-        (late, "this nonce has ended at 2"),
+        (late, "this nonce expired at 2"),
         (used, "cl-consumer has signed this nonce already. "),
     ] {
         assert_eq!((run.code, &run.out), (0, &fresh.out), "{run:?}");

@@ -260,7 +260,7 @@ fn what_is_due_is_found_and_done() {
     let (what, remedy) = finding(&folder, "doctor --home cl-consumer");
     assert_eq!(
         what,
-        "the peering with cl-provider waits for this side (phase NeedsKubeconfig)"
+        "this side has not done what is due in the peering with cl-provider, which is in the phase NeedsKubeconfig"
     );
     folder.ok(&command_in(&remedy));
     assert!(folder.path(kubeconfig).exists());
@@ -272,7 +272,7 @@ fn what_is_due_is_found_and_done() {
     let (what, remedy) = finding(&folder, DOCTOR);
     assert_eq!(
         what,
-        "the peering with cl-other waits for this side (phase NeedsNonce)"
+        "this side has not done what is due in the peering with cl-other, which is in the phase NeedsNonce"
     );
     folder.ok(&command_in(&remedy));
     is_well(&folder, "cl-provider");
