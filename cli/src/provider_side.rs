@@ -23,10 +23,11 @@ use crate::{
     aws_users::AwsUsers,
     driver::Driver,
     environment::{Clock, entropy},
-    failure::{Failure, Result, paragraph},
+    failure::{Code, Failure, Result, with_rule},
     home::{Home, Settings, Signer, awaits_signature},
     output::program,
     policy_name::PolicyName,
+    remedies::{Role, way_out},
 };
 
 /// The provider's side of one peering, over a home.
@@ -442,11 +443,13 @@ fn unsigned_request<'h>(home: &'h Home, peer: &ClusterId) -> Option<&'h Certific
     })
 }
 
-/// The failure for a refused object that is stored in the home.
-pub(crate) fn refused(home: &Home, error: &Error) -> Failure {
+/// The failure for a refused object of that peer which is stored in the home, with the commands
+/// that follow.
+pub(crate) fn refused(home: &Home, peer: &ClusterId, error: &Error) -> Failure {
+    let way_out = way_out(home, peer, Role::Consumer, error);
     Failure::new(
-        crate::failure::Code::Refused,
-        format!("{}: {}", home.site(), paragraph(error)),
+        Code::Refused,
+        format!("{}: {}. {way_out}", home.site(), with_rule(error)),
     )
 }
 

@@ -56,6 +56,14 @@ pub(crate) fn authenticate_again(home: &Home, provider: impl fmt::Display) -> St
     )
 }
 
+/// How a consumer gets the present nonce of a provider.
+pub(crate) fn present_nonce(home: &Home, provider: impl fmt::Display) -> String {
+    let (program, own) = (program(), home.cluster_id());
+    format!(
+        "The administrator of {provider} prints it by `{program} get nonce --remote-cluster-id {own}`, and first makes one by `{program} create nonce --remote-cluster-id {own}` if there is none."
+    )
+}
+
 /// What to do about a refusal: the library's advice, what is pinned if that is why, and the
 /// commands that follow.
 pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) -> String {
@@ -65,6 +73,13 @@ pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) 
     let of_nonce =
         |verb: &str| format!("{program} {verb} nonce {options} --remote-cluster-id {peer}");
     let carried = object.and_then(|object| Carried::of(home, object));
+    let holder = || match object {
+        Some(slice) if slice.kind == Kind::ResourceSlice => format!(
+            "resourceslice {} --remote-cluster-id {peer}",
+            escaped(&slice.name)
+        ),
+        _ => format!("tenant {peer}"),
+    };
     let is_own_nonce = || object.is_some_and(|object| object.name == names::NONCE_SECRET);
     let is_for_another_key = matches!(
         error.fault(),
@@ -105,6 +120,10 @@ pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) 
             Fault::PeerMisbehaved(PeerMisbehaved::Commitment(_) | PeerMisbehaved::Certificate(_))
             | Fault::PeerIncompatible(PeerIncompatible::CertificateExpired { .. }),
         ) => format!("{advice} {again}"),
+        (
+            Role::Provider,
+            Fault::PeerMisbehaved(PeerMisbehaved::NonceForOthers | PeerMisbehaved::NonceForm(_)),
+        ) => format!("{advice} {}", present_nonce(home, peer)),
         (Role::Provider, Fault::Precondition(Precondition::SlicesRemain { .. })) => {
             let slice = object.map_or_else(|| "NAME".into(), |slice| escaped(&slice.name));
             format!(
@@ -119,14 +138,14 @@ pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) 
         }
         (Role::Consumer, Fault::Policy(PolicyRefusal::CertificateNotTrusted)) => format!(
             "{advice} The command is {program} sign-again {} --force {options}",
-            match object {
-                Some(slice) if slice.kind == Kind::ResourceSlice => format!(
-                    "resourceslice {} --remote-cluster-id {peer}",
-                    escaped(&slice.name)
-                ),
-                _ => format!("tenant {peer}"),
-            }
+            holder()
         ),
+        (Role::Consumer, Fault::Policy(PolicyRefusal::CredentialDenied { .. })) => {
+            format!(
+                "{advice} Then the command is {program} sign-again {} {options}.",
+                holder()
+            )
+        }
         (Role::Consumer, Fault::Policy(PolicyRefusal::Disapproved { .. })) => {
             format!("{advice} The command is {program} approve tenant {peer} {options}.")
         }
@@ -149,8 +168,9 @@ pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) 
             Role::Consumer,
             Fault::PeerMisbehaved(PeerMisbehaved::NonceSignature(SignatureError::Mismatch)),
         ) => format!(
-            "{advice} The nonce to sign is printed by {}.",
-            of_nonce("get")
+            "{advice} The nonce to sign is printed by {}. {peer} signs it by `{program} generate tenant --remote-cluster-id {} --nonce NONCE`.",
+            of_nonce("get"),
+            home.cluster_id()
         ),
         (Role::Consumer, Fault::PeerIncompatible(PeerIncompatible::NonceMissing))
             if is_own_nonce() =>

@@ -250,7 +250,7 @@ fn settle_tenant(
                 "the Tenant of {peer} is stored, but drained: uncordon it to let the peer in again"
             )));
         }
-        ProviderStand::Refused(error) => return Err(refused(provider.home, error)),
+        ProviderStand::Refused(error) => return Err(refused(provider.home, peer, error)),
         ProviderStand::AwaitsTenant | ProviderStand::Ended => {
             return Err(Failure::waiting(format!(
                 "the Tenant of {peer} is being deleted: apply it again afterwards"

@@ -41,7 +41,7 @@ fn approve_request(context: &Context, peer: &ClusterId) -> Result<()> {
         .printer
         .info(Side::Only, &format!("Tenant \"{peer}\" approved"))?;
     match stand {
-        ProviderStand::Refused(error) => Err(refused(&home, &error)),
+        ProviderStand::Refused(error) => Err(refused(&home, peer, &error)),
         ProviderStand::Authenticated => {
             context.printer.message(&format!(
                 "{peer} is authenticated. Now generate its Identity: {} generate identity {} --remote-cluster-id {peer}",

@@ -176,7 +176,7 @@ fn exchange(
     steps.done(Side::Remote, "Tenant correctly applied on provider cluster")?;
     match provider.settle()? {
         ProviderStand::Authenticated => {}
-        ProviderStand::Refused(error) => return Err(refused(provider.home, &error)),
+        ProviderStand::Refused(error) => return Err(refused(provider.home, &consumer_id, &error)),
         ProviderStand::AwaitsApproval => {
             return Err(Failure::waiting(format!(
                 "{provider_id} has to approve {consumer_id} first: {} approve tenant {consumer_id} {}; then authenticate again",

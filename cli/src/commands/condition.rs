@@ -141,7 +141,7 @@ fn set(context: &Context, peer: &ClusterId, change: Change) -> Result<()> {
     let done = format!("Tenant \"{peer}\" {}", change.done());
     context.printer.info(Side::Only, &done)?;
     match stand {
-        ProviderStand::Refused(error) => Err(refused(&home, &error)),
+        ProviderStand::Refused(error) => Err(refused(&home, peer, &error)),
         _ => Ok(()),
     }
 }

@@ -18,6 +18,7 @@ use crate::{
     output::program,
     provider_side::{ProviderSide, ProviderStand, refused, unsigned},
     recognition,
+    remedies::present_nonce,
 };
 
 pub(super) fn tenant(context: &Context, arguments: &GenerateTenant) -> Result<()> {
@@ -47,8 +48,9 @@ pub(super) fn tenant(context: &Context, arguments: &GenerateTenant) -> Result<()
                     Code::Refused,
                     format!(
                         "the nonce of {peer} is not signed, and nothing was changed: {error} (rule 8).{} \
-                         Ask the provider for its nonce again, and pass it on unchanged.",
-                        recognition::hint(&text)
+                         Ask the provider for its nonce again, and pass it on unchanged. {}",
+                        recognition::hint(&text),
+                        present_nonce(consumer.home, peer)
                     ),
                 )
             })?;
@@ -93,7 +95,7 @@ pub(super) fn identity(context: &Context, arguments: &GenerateIdentity) -> Resul
     }
     if let ProviderStand::Refused(error) = stand {
         let waits = matches!(error.fault(), Fault::PeerIncompatible(_));
-        let failure = refused(provider.home, &error);
+        let failure = refused(provider.home, peer, &error);
         return Err(if waits {
             Failure::waiting(failure.to_string())
         } else {
@@ -115,11 +117,12 @@ fn signed_before(consumer: &mut ConsumerSide<'_>) -> Result<Tenant> {
     if let Some(ConsumerStand::AwaitsIdentity(tenant)) = consumer.stand()? {
         return Ok(*tenant);
     }
+    let peer = &consumer.peer;
     match consumer.signed_nonce() {
         Some(nonce) => consumer.sign(nonce),
         None => Err(Failure::waiting(format!(
-            "no nonce of {} was signed yet. Ask its administrator for one, and give it with --nonce.",
-            consumer.peer
+            "no nonce of {peer} was signed yet. Ask its administrator for one, and give it with --nonce. {}",
+            present_nonce(consumer.home, peer)
         ))),
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn create(context: &Context, arguments: &CreateNonce) -> Result<()> {
     let is_replaced = match provider.invite()? {
         _ if arguments.replace => true,
         ProviderStand::Refused(error) if is_of_a_nonce_that_serves_no_more(&error) => true,
-        ProviderStand::Refused(error) => return Err(refused(provider.home, &error)),
+        ProviderStand::Refused(error) => return Err(refused(provider.home, peer, &error)),
         ProviderStand::AwaitsTenant | ProviderStand::Tolerated | ProviderStand::Ended => false,
         ProviderStand::AwaitsApproval
         | ProviderStand::AwaitsCertificate

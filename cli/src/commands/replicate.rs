@@ -81,7 +81,7 @@ fn settle(context: &Context, consumer: &mut Home, provider: &mut Home, side: Sid
         context.printer.warning(&refused);
     }
     if let ProviderStand::Refused(error) = rest.provider {
-        return Err(refused(provider, &error));
+        return Err(refused(provider, consumer.cluster_id(), &error));
     }
     if let Some(why) = closed(context, consumer, provider)? {
         return Err(Failure::waiting(match rest.provider {

@@ -46,7 +46,7 @@ pub(super) fn run(context: &Context, command: &SignAgain) -> Result<()> {
         &format!("The request of {shown} is signed again"),
     )?;
     match stand {
-        ProviderStand::Refused(error) => Err(refused(&home, &error)),
+        ProviderStand::Refused(error) => Err(refused(&home, peer, &error)),
         _ => Ok(()),
     }
 }

@@ -129,7 +129,7 @@ pub(super) fn delete(context: &Context, arguments: &DeleteResourceSlice) -> Resu
         local.delete(&id, context.clock.now()?)?;
         let mut provider = ProviderSide::new(&mut local, &peer, &context.policy, context.clock)?;
         if let ProviderStand::Refused(error) = provider.settle()? {
-            return Err(refused(provider.home, &error));
+            return Err(refused(provider.home, &peer, &error));
         }
     } else {
         let mut consumer = ConsumerSide::new(&mut local, &peer, &context.policy, context.clock)?;
@@ -287,7 +287,7 @@ fn settle(context: &Context, local: &mut Home, remote: &mut Home) -> Result<()> 
         context.printer.warning(&notice);
     }
     match rest.provider {
-        ProviderStand::Refused(error) => Err(refused(remote, &error)),
+        ProviderStand::Refused(error) => Err(refused(remote, local.cluster_id(), &error)),
         _ => Ok(()),
     }
 }

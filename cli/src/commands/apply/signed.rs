@@ -95,7 +95,7 @@ pub(super) fn settle(
             Ok(())
         }
         ProviderStand::AwaitsCertificate => Err(unsigned(home, peer)),
-        ProviderStand::Refused(error) => Err(refused(home, &error)),
+        ProviderStand::Refused(error) => Err(refused(home, peer, &error)),
         _ => Ok(()),
     }
 }

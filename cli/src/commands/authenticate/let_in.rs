@@ -80,7 +80,7 @@ pub(super) fn signed_again(provider: &mut ProviderSide<'_>) -> Result<Option<Ide
         return Ok(None);
     };
     match &issued.renewal {
-        Renewal::Denied { error, .. } => Err(refused(provider.home, error)),
+        Renewal::Denied { error, .. } => Err(refused(provider.home, &provider.peer, error)),
         _ => Ok(Some(issued.identity(None))),
     }
 }

@@ -46,7 +46,9 @@ pub(super) fn sign(
                 .message(&carried(&provider, &status, holder));
             Ok(())
         }
-        Some((_, Renewal::Denied { error, .. })) => Err(refused(provider.home, error)),
+        Some((_, Renewal::Denied { error, .. })) => {
+            Err(refused(provider.home, &provider.peer, error))
+        }
         _ => Err(unsigned(provider.home, &provider.peer)),
     }
 }

@@ -28,6 +28,12 @@ fn what_wants_an_approval_waits_for_it() {
     let run = folder.run(&authenticate);
     assert_eq!(run.code, 3, "{run:?}");
     assert!(run.err.contains("nobody-asked"), "{run:?}");
+    let says = format!("The command is liqo-auth {approve}.\n");
+    for denied in [&authenticate, generate] {
+        let run = folder.run(denied);
+        assert_eq!(run.code, 3, "{run:?}");
+        assert!(run.err.ends_with(&says), "{run:?}");
+    }
     assert_eq!(
         folder.ok(approve),
         " INFO  Tenant \"cl-consumer\" approved\n"

@@ -33,6 +33,22 @@ fn a_request_that_a_person_denied_is_refused_with_advice() {
     is_refused(&folder.run(GENERATE));
     let status = folder.ok("status --home cl-provider");
     assert!(status.contains("NeedsCredential"), "{status}");
+    // The command helps, as it is printed.
+    let run = folder.run(GENERATE);
+    let (_, again) = run
+        .err
+        .split_once("Then the command is liqo-auth ")
+        .unwrap();
+    let again = again.trim_end().trim_end_matches('.');
+    let fork = folder.path("fork");
+    let copied = std::process::Command::new("cp")
+        .arg("-rp")
+        .arg(folder.path("cl-provider"))
+        .arg(&fork)
+        .status();
+    assert!(copied.unwrap().success());
+    folder.ok(&again.replace("cl-provider", "fork"));
+    folder.ok(&GENERATE.replace("cl-provider", "fork"));
 
     // Kubernetes deletes denied requests after an hour.
     std::fs::remove_file(&request).unwrap();

@@ -76,6 +76,39 @@ fn a_nonce_for_another_consumer_is_told_so() {
     assert_blameless(&error, &["for another cluster: ", "meant for this cluster"]);
 }
 
+/// Whatever was handed out in place of the invitation, its way is named, and works.
+#[test]
+fn a_wrong_invitation_names_the_commands_of_the_right_one() {
+    let folder = Folder::with_homes();
+    folder.ok("init --home cl-other");
+    let other = "--home cl-other --remote-cluster-id cl-consumer";
+    folder.ok(&format!("create nonce {other}"));
+    let others = folder.ok(&format!("get nonce {other}"));
+    let no_nonce = SIGN.strip_suffix(" --nonce -").unwrap();
+    for (command, nonce, code) in [
+        (SIGN, others.as_str(), 3),
+        (SIGN, "bm8gbm9uY2U=", 3),
+        (no_nonce, "", 4),
+    ] {
+        let error = folder.refused(command, nonce, code);
+        let (_, said) = error
+            .split_once("The administrator of cl-provider")
+            .unwrap();
+        let commands: Vec<&str> = said.split('`').skip(1).step_by(2).collect();
+        let expected = ["get nonce", "create nonce"]
+            .map(|verb| format!("liqo-auth {verb} --remote-cluster-id cl-consumer"));
+        assert_eq!(commands, expected, "{error}");
+    }
+    folder.ok(CREATE_NONCE);
+    let tenant = folder.ok_with(SIGN, &folder.ok(GET_NONCE));
+    // The wrong provider names the way as well.
+    folder.write("tenant.yaml", &tenant);
+    let error = folder.refused("apply --home cl-other -f tenant.yaml", "", 3);
+    let sign = "cl-consumer signs it by `liqo-auth generate tenant --remote-cluster-id cl-other --nonce NONCE`.";
+    assert_blameless(&error, &[&format!("liqo-auth get nonce {other}"), sign]);
+    folder.ok(APPLY);
+}
+
 #[test]
 fn an_expired_nonce_may_be_a_wrong_clock() {
     let folder = with_tenant();
