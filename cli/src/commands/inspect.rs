@@ -20,6 +20,7 @@ use std::path::Path;
 
 use liqo_auth::{
     crypto::{Certificate, Nonce},
+    error::Error,
     model::{ClusterId, Object, Timestamp, manifest},
     policy::Limits,
 };
@@ -31,11 +32,12 @@ use crate::{
     arguments::Inspect,
     consumer_name,
     context::Context,
-    failure::{Code, Failure, Result, paragraph},
+    failure::{Code, Failure, Result, paragraph, with_rule},
     home::{Home, Use},
     input,
     output::{age, counted},
     recognition::{self, Recognised},
+    remedies::{Role, way_out},
 };
 
 pub(super) fn run(context: &Context, arguments: &Inspect) -> Result<()> {
@@ -190,6 +192,17 @@ impl Inspection<'_> {
         Nonce::parse(&text, &self.context.policy)
             .map(Some)
             .map_err(|error| Failure::usage(format!("--nonce: {error}")))
+    }
+
+    /// Notes in the report what is wrong, with the commands on the home that was given.
+    fn refused(&self, peer: &ClusterId, role: Role, error: &Error, report: &mut Report) {
+        match self.home.filter(|home| home.cluster_id() != peer) {
+            None => report.error(error),
+            Some(home) => {
+                let way_out = way_out(home, peer, role, error);
+                report.wrong(format!("{}. {way_out}", with_rule(error)));
+            }
+        }
     }
 
     /// Notes in the report that every provider refuses a consumer of this name, if so.

@@ -12,7 +12,7 @@ use liqo_auth::{
 use super::{Inspection, Report, report::Compare, slice_identity};
 use crate::{
     consumer_side::ConsumerSide, failure::Result, home::Home, loopback::LOOPBACK, output::escaped,
-    subject,
+    remedies::Role, subject,
 };
 
 pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Result<Report> {
@@ -42,7 +42,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Resul
                 report.verified(format!("{consumer} accepts this Identity from {provider}"));
                 proof_of(home, identity, &provider, &mut report);
             }
-            Err(error) => report.error(&error),
+            Err(error) => inspection.refused(&provider, Role::Provider, &error, &mut report),
         }
         return Ok(report);
     }

@@ -9,7 +9,7 @@ use liqo_auth::{
 };
 
 use super::{Inspection, Report, report::Compare};
-use crate::{failure::Result, output::escaped, provider_side::ProviderSide};
+use crate::{failure::Result, output::escaped, provider_side::ProviderSide, remedies::Role};
 
 pub(super) fn inspect(inspection: &Inspection<'_>, tenant: &Tenant) -> Result<Report> {
     let mut report = Report::of_message(&tenant.id().to_string());
@@ -31,7 +31,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, tenant: &Tenant) -> Result<Re
     }
     report.compare = compare(tenant, &consumer);
     match check(inspection, tenant, &consumer)? {
-        Checked::Wrong(error) => report.error(&error),
+        Checked::Wrong(error) => inspection.refused(&consumer, Role::Consumer, &error, &mut report),
         Checked::Claim => {
             claim_holds(&mut report, &consumer);
             signature(inspection, tenant, &consumer, &mut report);

@@ -192,6 +192,12 @@ fn an_identity_of_another_address_is_told_what_is_pinned() {
     let error = folder.refused("apply --home cl-consumer -f -", &identity, 3);
     let pinned = "This side has pinned the URL https://172.19.0.3:6443. The command is";
     assert!(error.contains(pinned), "{error}");
+    folder.write("identity.yaml", &identity);
+    let inspected = folder.run("inspect --home cl-consumer identity.yaml");
+    assert_eq!(inspected.code, 3, "{inspected:?}");
+    let release =
+        "The command is liqo-auth release --home cl-consumer --remote-cluster-id cl-provider.";
+    assert!(inspected.out.contains(release), "{inspected:?}");
 }
 
 #[test]

@@ -43,6 +43,14 @@ fn a_tenant_for_another_provider_is_told_so() {
     ] {
         assert!(!error.contains("misbehaved"), "{error}");
     }
+    // `inspect` names the same command.
+    let inspected = folder.run("inspect tenant.yaml --home cl-other");
+    assert!(
+        inspected
+            .out
+            .contains(&format!("printed by liqo-auth {get}. ")),
+        "{inspected:?}"
+    );
     let error = folder.refused(apply, "", 3);
     let parts = [
         "for another nonce: ",
