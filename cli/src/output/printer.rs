@@ -176,8 +176,8 @@ pub(crate) fn unwritten(error: io::Error) -> Failure {
     }
 }
 
-/// A message in lines of that width. A command at its end is not broken, so that it can
-/// be copied.
+/// A message in lines of that width. A command after a colon begins a line, so that it can be
+/// copied.
 fn fitted(text: &str, width: Option<usize>) -> String {
     if width.is_none() {
         return text.to_owned();
@@ -190,7 +190,8 @@ fn fitted(text: &str, width: Option<usize>) -> String {
         }
         Some((before, after)) => {
             let before = wrapped(&format!("{before}:"), width, 0);
-            format!("{before}\n  {} {after}", program())
+            let command = format!("  {} {after}", program());
+            format!("{before}\n{}", wrapped(&command, width, 2))
         }
     }
 }

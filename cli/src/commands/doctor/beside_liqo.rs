@@ -53,7 +53,7 @@ pub(super) fn unseen(
     };
     (!unseen.is_empty()).then(|| {
         format!(
-            "Liqo's ForeignClusters do not show the peerings with {}{more}, as is usual with Liqo's authentication module off. So liqoctl info says that their authentication is disabled, and liqoctl unpeer takes a peering in both directions for one in a single direction and resets the network of both. {} status {options} shows them.",
+            "Liqo's ForeignClusters do not show the peerings with {}{more}, as is usual with Liqo's authentication module off. So liqoctl info says that their authentication is disabled, and liqoctl unpeer takes a peering in both directions for one in a single direction and resets the network of both. `{} status {options}` shows them.",
             few.join(", "),
             program()
         )

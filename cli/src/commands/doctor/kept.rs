@@ -21,7 +21,7 @@ fn finding(object: &Object) -> Option<Finding> {
             object.id()
         ),
         format!(
-            "Wait for {peer}. If it is gone for good, kubectl annotate foreignclusters.core.liqo.io {peer} {GONE_FOR_GOOD}=true says so, and the consumer's controllers let the object go."
+            "Wait for {peer}. If it is gone for good, `kubectl annotate foreignclusters.core.liqo.io {peer} {GONE_FOR_GOOD}=true` says so, and the consumer's controllers let the object go."
         ),
     ))
 }

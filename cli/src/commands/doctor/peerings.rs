@@ -112,7 +112,7 @@ fn expired_certificate(
         Role::Consumer => Finding::new(
             format!("the certificate of {peer}{whose} ended at {until}"),
             format!(
-                "{program} renew {options} signs the next one. Then {peer} has to get it: by replication, or by its Identity ({program} generate identity {options} --remote-cluster-id {peer})."
+                "`{program} renew {options}` signs the next one. Then {peer} has to get it: by replication, or by its Identity (`{program} generate identity {options} --remote-cluster-id {peer}`)."
             ),
         ),
         Role::Provider => Finding::new(

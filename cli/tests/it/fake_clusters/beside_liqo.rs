@@ -67,7 +67,7 @@ fn doctor_notes_the_peerings_that_liqo_does_not_show() {
         "with rome, as",
         "liqoctl info",
         "liqoctl unpeer",
-        "liqo-auth status --kubeconfig milan shows them",
+        "`liqo-auth status --kubeconfig milan` shows them",
     ] {
         assert!(at_milan.contains(says), "{says}: {at_milan}");
     }

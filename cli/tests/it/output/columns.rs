@@ -16,15 +16,77 @@ fn assert_fits(arguments: &str, run: &Run) {
     for line in run.out.lines().chain(run.err.lines()) {
         assert_eq!(line, line.trim_end(), "{arguments}");
         let content = line.trim();
+        let command = content.trim_start_matches(['(', '`', '│', ' ']);
         let is_command = ["liqo-auth ", "kubectl "]
             .iter()
-            .any(|program| content.starts_with(program));
+            .any(|program| command.starts_with(program));
         let is_value = !content.contains(' ');
         assert!(
             line.chars().count() <= 80 || is_command || is_value,
             "{arguments}: {} columns: {line:?}",
             line.chars().count()
         );
+    }
+}
+
+/// The commands in a text: between backticks, and after a colon or `is` to the end of the sentence.
+fn commands_in(text: &str) -> Vec<String> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    let quoted = quoted.filter(|span| span.starts_with("liqo-auth "));
+    let bare = ["command is ", "with: ", "here: "]
+        .iter()
+        .flat_map(|before| {
+            let after = text.split(before).skip(1);
+            let after = after.filter(|after| after.starts_with("liqo-auth "));
+            after.filter_map(|after| after.split(['\n', ',']).next()?.split(". ").next())
+        });
+    let bare = bare.map(|command| command.trim_end_matches('.'));
+    quoted.chain(bare).map(str::to_owned).collect()
+}
+
+/// Whatever is wrong, and however narrow it is.
+#[test]
+fn no_command_is_broken() {
+    let folder = Folder::new();
+    folder.ok("init --home cl-consumer --api-server https://172.19.0.2:6443");
+    folder.ok("init --home cl-provider --api-server https://172.19.0.3:6443");
+    folder.ok(AUTHENTICATE);
+    folder.ok("create rs mypool --home cl-consumer --remote-home cl-provider");
+    folder.ok("replicate --home cl-consumer --remote-home cl-provider");
+    folder.ok("create nonce --home cl-provider --remote-cluster-id cl-other");
+    let now = "--now +600d";
+    for (state, expected) in [("", 10), ("release", 3), ("moved", 20), ("drained", 3)] {
+        match state {
+            "release" => {
+                folder.ok("release --yes --home cl-provider --remote-cluster-id cl-consumer");
+            }
+            "moved" => {
+                folder.ok("set api-server https://172.19.0.4:6443 --home cl-provider");
+                folder.ok("release --yes --home cl-consumer --remote-cluster-id cl-provider");
+            }
+            "drained" => {
+                folder.ok("drain tenant cl-consumer --home cl-provider");
+            }
+            _ => {}
+        }
+        let mut count = 0;
+        for home in ["cl-consumer", "cl-provider"] {
+            for command in ["doctor", "status", "status --tree", "renew"] {
+                let arguments = format!("{command} --home {home} {now}");
+                let whole = folder.run(&arguments);
+                let commands = [commands_in(&whole.out), commands_in(&whole.err)].concat();
+                count += commands.len();
+                for columns in ["50", "80", "100"] {
+                    let mut narrow = folder.command(&arguments);
+                    let run = Run::of(narrow.env("COLUMNS", columns).output().unwrap());
+                    let text = format!("{}{}", run.out, run.err);
+                    for command in &commands {
+                        assert!(text.contains(command), "{columns}: {command}\n{text}");
+                    }
+                }
+            }
+        }
+        assert!(count >= expected, "{state}: {count}");
     }
 }
 

@@ -172,7 +172,7 @@ fn what_is_refused_expired_or_held_is_a_finding() {
     assert_eq!(code, 4, "{out}");
     for part in [
         "the certificate of cl-consumer ended at ",
-        "renew --home cl-provider signs the next one",
+        "`liqo-auth renew --home cl-provider` signs the next one",
     ] {
         assert!(out.contains(part), "{part}: {out}");
     }
