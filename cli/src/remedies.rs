@@ -14,10 +14,7 @@ use liqo_auth::{
 use serde::Serialize;
 
 pub(crate) use self::carried::earlier;
-use self::{
-    carried::{Carried, is_for_present_key},
-    pinned::pinned,
-};
+use self::{carried::Carried, pinned::pinned};
 use crate::{
     home::{Home, Signer},
     output::{escaped, program},
@@ -87,7 +84,6 @@ pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) 
     );
     if role == Role::Provider
         && is_for_another_key
-        && is_for_present_key(home, peer)
         && let Some(carried) = &carried
     {
         let sentence = carried.sentence(home, peer);
@@ -120,10 +116,9 @@ pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) 
             Fault::PeerMisbehaved(PeerMisbehaved::Commitment(_) | PeerMisbehaved::Certificate(_))
             | Fault::PeerIncompatible(PeerIncompatible::CertificateExpired { .. }),
         ) => format!("{advice} {again}"),
-        (
-            Role::Provider,
-            Fault::PeerMisbehaved(PeerMisbehaved::NonceForOthers | PeerMisbehaved::NonceForm(_)),
-        ) => format!("{advice} {}", present_nonce(home, peer)),
+        (Role::Provider, Fault::PeerMisbehaved(PeerMisbehaved::NonceForOthers)) => {
+            format!("{advice} {}", present_nonce(home, peer))
+        }
         (Role::Provider, Fault::Precondition(Precondition::SlicesRemain { .. })) => {
             let slice = object.map_or_else(|| "NAME".into(), |slice| escaped(&slice.name));
             format!(

@@ -109,11 +109,6 @@ pub(crate) fn earlier(home: &Home, provider: &ClusterId) -> Vec<Carried> {
     carried.collect()
 }
 
-/// Whether the provider's Identity is for this cluster's present key.
-pub(super) fn is_for_present_key(home: &Home, provider: &ClusterId) -> bool {
-    matches!(home.has_new_key(provider), Ok(false))
-}
-
 fn is_like(answer: &AuthParams, present: &AuthParams) -> bool {
     answer.api_server == present.api_server
         && answer.ca == present.ca

@@ -125,15 +125,7 @@ pub(super) fn settle(
     context
         .printer
         .result(&format!("{singular}.{}/{name} {verb}\n", names::API_GROUP))?;
-    let is_of_peer = |it: &&Renew| replication::is_replica_of(&it.metadata, peer);
-    // A Renew is answered as soon as its certificate is there.
-    let has_answer = match kind {
-        Kind::Renew => {
-            { home.all().find(is_of_peer) }.is_some_and(|it| it.status.auth_params.is_some())
-        }
-        _ => true,
-    };
-    if *way == Way::ToProvider && has_answer {
+    if *way == Way::ToProvider {
         context.printer.message(&format!(
             "Send the answer back: {} generate {singular} {name} {} --remote-cluster-id {peer}",
             program(),

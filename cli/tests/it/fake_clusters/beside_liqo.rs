@@ -40,6 +40,28 @@ fn doctor_finds_both_programs_that_answer_at_once() {
     assert_eq!(asked.count(), 5, "one request each time");
 }
 
+/// On a cluster, an object has no file.
+#[test]
+fn doctor_finds_an_object_that_cannot_be_read_once() {
+    let folder = Folder::new();
+    let milan = Cluster::start(&folder, "milan");
+    folder.ok("create nonce --kubeconfig milan --remote-cluster-id rome");
+    let mut spoilt = super::tenant();
+    spoilt["spec"]["csr"] = json!(5);
+    milan.server.put(spoilt);
+    let run = folder.run("doctor --kubeconfig milan -o json");
+    assert_eq!(run.code, 4, "{run:?}");
+    let found: Value = serde_json::from_str(&run.out).unwrap();
+    let [found] = found["findings"].as_array().unwrap().as_slice() else {
+        panic!("{run:?}");
+    };
+    let remedy = found["remedy"].as_str().unwrap();
+    assert!(
+        remedy.starts_with("Restore the object from a backup"),
+        "{run:?}"
+    );
+}
+
 /// Without Liqo's module, it stays so: doctor would never be content.
 #[test]
 fn doctor_notes_the_peerings_that_liqo_does_not_show() {
