@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -35,6 +34,19 @@ type placed struct {
 	index int
 	kind  schema.GroupVersionKind
 	metav1.Object
+	// rank and begun are read once, since a sort compares many times.
+	rank  int
+	begun time.Time
+	name  string
+}
+
+func placedAt(index int, kind schema.GroupVersionKind, object metav1.Object) placed {
+	found := placed{
+		index: index, kind: kind, Object: object,
+		begun: object.GetCreationTimestamp().Time, name: object.GetName(),
+	}
+	found.rank = found.rankIn(object.GetNamespace())
+	return found
 }
 
 // withinBudget returns the values whose JSON are the objects. Those beyond the budget are reduced,
@@ -59,7 +71,7 @@ func withinBudget(objects []runtime.Object) ([]any, error) {
 			isTenants[metadata.GetName()] = metadata.GetLabels()["liqo.io/tenant-namespace"] == "true"
 		case peersWrite(kind.Kind):
 			place := crowd{kind.Kind, metadata.GetNamespace()}
-			crowds[place] = append(crowds[place], placed{index, kind, metadata})
+			crowds[place] = append(crowds[place], placedAt(index, kind, metadata))
 		}
 	}
 	for place, all := range crowds {
@@ -75,41 +87,6 @@ func withinBudget(objects []runtime.Object) ([]any, error) {
 	}
 	// What is left out has no value. The module wants a list, also of none.
 	return slices.DeleteFunc(values, func(value any) bool { return value == nil }), nil
-}
-
-// ReduceMany reduces those of the objects that have no room in the budget of their kind in a tenant
-// namespace, as the module would. A list may be reduced page by page, so that it is never in memory
-// as a whole.
-func (b Bounds) ReduceMany(objects []unstructured.Unstructured) {
-	crowds := map[crowd][]placed{}
-	for index := range objects {
-		object := &objects[index]
-		kind := object.GroupVersionKind()
-		// The records are Secrets, which nobody but this cluster writes.
-		isOfPeers := kind.Kind != "Secret" || strings.HasPrefix(object.GetNamespace(), "liqo-tenant-")
-		if isOfPeers && peersWrite(kind.Kind) {
-			place := crowd{kind.Kind, object.GetNamespace()}
-			crowds[place] = append(crowds[place], placed{index, kind, object})
-		}
-	}
-	for _, all := range crowds {
-		if len(all) <= fewObjects {
-			continue
-		}
-		slices.SortFunc(all, comparePlaced)
-		bytes := 0
-		for _, one := range all {
-			object := &objects[one.index]
-			lost, isReduced := object.Object[overBudget].(int)
-			if !isReduced {
-				lost = extentOf(object.Object).bytes
-			}
-			bytes += lost + reducedBytes
-			if bytes > budgetBytes && !isReduced {
-				object.Object = one.reduced(lost)
-			}
-		}
-	}
 }
 
 // peersWrite says whether peers write objects of a kind.
@@ -149,18 +126,18 @@ func reduceBeyond(values []any, all []placed) error {
 // and an object without an age after them.
 func comparePlaced(a, b placed) int {
 	return cmp.Or(
-		cmp.Compare(a.rank(), b.rank()),
-		a.GetCreationTimestamp().Time.Compare(b.GetCreationTimestamp().Time),
-		strings.Compare(a.GetName(), b.GetName()),
+		cmp.Compare(a.rank, b.rank),
+		a.begun.Compare(b.begun),
+		strings.Compare(a.name, b.name),
 	)
 }
 
-func (p placed) rank() int {
+func (p placed) rankIn(namespace string) int {
 	switch {
-	case p.kind.Kind == "Secret" && (p.GetName() == "liqo-nonce" || p.GetName() == "liqo-signed-nonce"),
-		p.kind.Kind == "Tenant" && p.GetNamespace() == "liqo-tenant-"+p.GetName():
+	case p.kind.Kind == "Secret" && (p.name == "liqo-nonce" || p.name == "liqo-signed-nonce"),
+		p.kind.Kind == "Tenant" && namespace == "liqo-tenant-"+p.name:
 		return 0
-	case p.GetCreationTimestamp().Time.IsZero():
+	case p.begun.IsZero():
 		return 2
 	}
 	return 1

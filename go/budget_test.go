@@ -156,7 +156,7 @@ func TestAReducedObjectKeepsShortMetadata(t *testing.T) {
 		object := objectOf("ResourceSlice", "liqo-tenant-rome", "s", "", 1)
 		object.SetLabels(map[string]string{"a": strings.Repeat("A", bytes-1)})
 		object.SetFinalizers([]string{"a", strings.Repeat("A", bytes-2)})
-		one := placed{0, object.GroupVersionKind(), object}
+		one := placedAt(0, object.GroupVersionKind(), object)
 		metadata := one.reduced(1)["metadata"].(map[string]any)
 		for _, field := range []string{"labels", "finalizers"} {
 			if found, ok := metadata[field]; ok != kept {
@@ -175,47 +175,5 @@ func TestAViewThatHasNoJSONIsAnError(t *testing.T) {
 	}
 	if _, err := withinBudget(objects); err == nil || !strings.Contains(err.Error(), "unsupported value") {
 		t.Error(err)
-	}
-}
-
-func TestAListIsReducedPageByPageAsAWhole(t *testing.T) {
-	for kind, namespace := range map[string]string{"ResourceSlice": "elsewhere", "Secret": "liqo-tenant-rome"} {
-		var objects []unstructured.Unstructured
-		for i := range 40 {
-			object := objectOf(kind, namespace, fmt.Sprintf("s%02d", i), "", 250_000)
-			object.SetLabels(map[string]string{"a": "b"})
-			object.SetFinalizers([]string{"c"})
-			objects = append(objects, *object, *objectOf("Secret", "liqo", fmt.Sprint(i), "", 250_000),
-				*objectOf("ClusterRole", "", fmt.Sprint(i), "", 250_000))
-			Bounds{}.ReduceMany(objects)
-		}
-		var whole, reduced, records, roles int
-		for _, object := range objects {
-			lost := object.Object["overLimit"]
-			switch {
-			case object.GetKind() == "ClusterRole" && lost == nil:
-				roles++
-			case object.GetNamespace() == "liqo" && lost == nil:
-				records++
-			case lost == nil:
-				whole++
-			case lost.(int) > 250_000 && object.GetLabels()["a"] == "b" && object.GetFinalizers()[0] == "c" &&
-				object.GetUID() != "" && object.GetName() >= "s16" && object.Object["bulk"] == nil:
-				reduced++
-			}
-		}
-		if whole != 16 || reduced != 24 || records != 40 || roles != 40 {
-			t.Errorf("%s: %d whole, %d reduced, %d records, %d roles", kind, whole, reduced, records, roles)
-		}
-	}
-	few := []unstructured.Unstructured{}
-	for i := range 8 {
-		few = append(few, *objectOf("Renew", "elsewhere", fmt.Sprint(i), "", 1_000_000))
-	}
-	Bounds{}.ReduceMany(few)
-	for _, object := range few {
-		if object.Object["overLimit"] != nil {
-			t.Error("one of eight objects is reduced")
-		}
 	}
 }

@@ -79,6 +79,56 @@ func TestAReconcileDoesNotWaitAfterAConflict(t *testing.T) {
 	}
 }
 
+// A peer that writes all the time is looked at less often, until a run is at rest.
+func TestThePausesAfterConflictsGrow(t *testing.T) {
+	isFaster := false
+	e := authenticated(t, interceptor.Funcs{
+		Patch: func(ctx context.Context, to client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			if isFaster {
+				return apierrors.NewConflict(schema.GroupResource{Resource: "tenants"}, object.GetName(), nil)
+			}
+			return to.Patch(ctx, object, patch, options...)
+		},
+	})
+	tenant := &authv1beta1.Tenant{}
+	name := client.ObjectKey{Namespace: "liqo-tenant-cl-consumer", Name: "cl-consumer"}
+	if err := e.atProvider.Get(t.Context(), name, tenant); err != nil {
+		t.Fatal(err)
+	}
+	loses := func() {
+		t.Helper()
+		if err := e.atProvider.Get(t.Context(), name, tenant); err != nil {
+			t.Fatal(err)
+		}
+		tenant.Labels = nil
+		if err := e.atProvider.Update(t.Context(), tenant); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pause := func() time.Duration {
+		t.Helper()
+		result, err := e.ofProvider.Reconcile(t.Context(), request(consumerID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.RequeueAfter
+	}
+	loses()
+	isFaster = true
+	for doublings := range 10 {
+		if found, want := pause(), firstPause<<min(doublings, 7); found != want {
+			t.Errorf("%d: %v, not %v", doublings, found, want)
+		}
+	}
+	isFaster = false
+	pause()
+	loses()
+	isFaster = true
+	if found := pause(); found != firstPause {
+		t.Errorf("after a run at rest: %v", found)
+	}
+}
+
 func TestAnOrderIsRepeatedAfterAConflict(t *testing.T) {
 	conflicts := 0
 	e := authenticated(t, interceptor.Funcs{

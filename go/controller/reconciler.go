@@ -96,7 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return refusal(ctx, err)
 	}
 	if !found.next.IsAtRest() {
-		return reconcile.Result{RequeueAfter: found.next.After}, nil
+		return reconcile.Result{RequeueAfter: found.pause}, nil
 	}
 	if err := r.deliver(ctx, found); err != nil {
 		return reconcile.Result{}, err

@@ -21,6 +21,20 @@ type session struct {
 	users int
 	// hasObjects reports whether an object named the peer in the last list.
 	hasObjects bool
+	// overtaken is how often other writers were faster since a run was at rest. It is read and
+	// written during a turn.
+	overtaken int
+}
+
+// mostDoublings is how often the pause after a conflict doubles: from 50 ms to 6.4 s.
+const mostDoublings = 7
+
+// growing returns the pause before the next run. Each run begins anew, and reads all objects of
+// the peer. So a peer that writes all the time waits longer each time.
+func (s *session) growing(after time.Duration) time.Duration {
+	pause := after << min(s.overtaken, mostDoublings)
+	s.overtaken++
+	return pause
 }
 
 // found is what a run found.
@@ -30,6 +44,8 @@ type found struct {
 	step *liqoauth.Step
 	// next is the run's last answer: at rest, or a pause.
 	next *liqoauth.Next
+	// pause is how long the queue waits before the next run, if this one is not at rest.
+	pause time.Duration
 }
 
 // pause waits before a run goes on. It reports whether the run goes on at all.
@@ -73,9 +89,11 @@ func (r *Reconciler) run(ctx context.Context, peer liqov1beta1.ClusterID, order 
 		}
 		found.next = next
 		if next.IsAtRest() {
+			session.overtaken = 0
 			break
 		}
 		if next.IsSettled() {
+			found.pause = session.growing(next.After)
 			goesOn, err := pause(ctx, next.After)
 			if err != nil || !goesOn {
 				return found, err

@@ -104,7 +104,7 @@ func (r *Reconciler) list(ctx context.Context, kind schema.GroupVersionKind, opt
 // readPages reads a list page by page. What a peer wrote beyond the bounds, and beyond those of all
 // its objects, is let go of before the next page comes.
 func (r *Reconciler) readPages(ctx context.Context, kind schema.GroupVersionKind, options []client.ListOption) ([]unstructured.Unstructured, error) {
-	var found []unstructured.Unstructured
+	found := r.bounds.NewList()
 	next := ""
 	for {
 		page := &unstructured.UnstructuredList{}
@@ -117,12 +117,10 @@ func (r *Reconciler) readPages(ctx context.Context, kind schema.GroupVersionKind
 			object := &page.Items[i]
 			// The items of a list may have no kind.
 			object.SetGroupVersionKind(kind)
-			r.bounds.Reduce(object)
-			found = append(found, *object)
+			found.Add(*object)
 		}
-		r.bounds.ReduceMany(found)
 		if next = page.GetContinue(); next == "" {
-			return found, nil
+			return found.Objects(), nil
 		}
 	}
 }

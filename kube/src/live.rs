@@ -9,21 +9,26 @@ use kube::{
     runtime::watcher::watch_object,
 };
 use liqo_auth::{
-    machine::Watch,
-    model::{CertificateSigningRequest, Kind, Object, ObjectRef, Resource},
+    machine::{Requirement, Watch},
+    model::{CertificateSigningRequest, Kind, Object, ObjectRef, Resource, names},
 };
 use tokio::time::{sleep, timeout};
 
 use crate::{
     Error,
+    bounded::bounded,
     error::in_time,
     object,
-    watching::{Retry, retried},
+    watching::{Collects, Listed, Retry, may_be_of_peers, retried},
 };
 
 /// The objects that these watches select at present. If several watches select an
 /// object, the result contains it several times. If the cluster's version of Liqo does
 /// not have a resource, its list is empty.
+///
+/// A list is read page by page. Of the kinds that peers write, the list of each namespace has the
+/// budget that a [`Mirror`](liqo_auth::machine::Mirror) gives a peer: beyond it, an object is
+/// reduced to its metadata. The records of this side are whole.
 ///
 /// # Errors
 /// [`Error::Request`] or [`Error::TimedOut`] for the first list that fails.
@@ -31,6 +36,7 @@ pub async fn list(
     client: &Client,
     watches: impl IntoIterator<Item = Watch>,
 ) -> Result<Vec<Object>, Error> {
+    let client = &bounded(client);
     let lists: Vec<Watch> = watches.into_iter().collect();
     let lists = stream::iter(lists).map(|watch| async move { list_one(client, &watch).await });
     let listed: Vec<Vec<Object>> = lists.buffer_unordered(LISTS_AT_ONCE).try_collect().await?;
@@ -39,23 +45,40 @@ pub async fn list(
 
 async fn list_one(client: &Client, watch: &Watch) -> Result<Vec<Object>, Error> {
     let api = object::api(client, watch.kind, watch.namespace.as_deref());
-    let mut selected = ListParams::default();
+    let is_of_peers = may_be_of_peers(watch.kind) && !is_of_records(watch);
+    let mut listed: Box<dyn Collects<Object> + Send> = match is_of_peers {
+        true => Box::new(Listed::of(watch.kind)),
+        false => Box::new(Vec::new()),
+    };
+    let page = if is_of_peers { PAGE_OF_PEERS } else { PAGE };
+    let mut selected = ListParams::default().limit(page);
     if !watch.labels.is_empty() {
         selected = selected.labels(&watch.selector());
     }
-    let listed = in_time(format!("list {watch}"), api.list(&selected)).await?;
-    match listed {
-        Ok(listed) => {
-            let items = listed.items.into_iter();
-            Ok(items.map(|item| object::read(watch.kind, item)).collect())
+    loop {
+        match in_time(format!("list {watch}"), api.list(&selected)).await? {
+            Ok(page) => {
+                for item in page.items {
+                    listed.push(object::read(watch.kind, item));
+                }
+                match page.metadata.continue_.filter(|next| !next.is_empty()) {
+                    Some(next) => selected = selected.continue_token(&next),
+                    None => return Ok(listed.take()),
+                }
+            }
+            Err(kube::Error::Api(status))
+                if status.is_not_found() && object::is_left_out(client, watch.kind).await =>
+            {
+                return Ok(Vec::new());
+            }
+            Err(error) => return Err(Error::request(format!("list {watch}"), error)),
         }
-        Err(kube::Error::Api(status))
-            if status.is_not_found() && object::is_left_out(client, watch.kind).await =>
-        {
-            Ok(Vec::new())
-        }
-        Err(error) => Err(Error::request(format!("list {watch}"), error)),
     }
+}
+
+/// Whether a watch selects the records of this side, which no peer writes.
+fn is_of_records(watch: &Watch) -> bool {
+    watch.labels == [Requirement::Exists(names::RECORD_PEER_LABEL)]
 }
 
 /// An object as it is now, and as it is after each change. `None` while it does not exist.
@@ -137,4 +160,8 @@ fn is_answered(request: &CertificateSigningRequest) -> bool {
 }
 
 const LISTS_AT_ONCE: usize = 8;
+/// The number of objects in a page, as kubectl asks for them.
+const PAGE: u32 = 500;
+/// The same for what peers write, which may be large.
+const PAGE_OF_PEERS: u32 = 32;
 const ONE_SECOND: Duration = Duration::from_secs(1);

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"liqoauth"
@@ -62,7 +63,11 @@ func run(ctx context.Context, clusterID liqov1beta1.ClusterID, kubeconfig, recor
 		return err
 	}
 	config.Wrap(controller.BoundedLists(bounds))
-	manager, err := ctrl.NewManager(config, ctrl.Options{Metrics: server.Options{BindAddress: "0"}})
+	manager, err := ctrl.NewManager(config, ctrl.Options{
+		Metrics: server.Options{BindAddress: "0"},
+		// The cache has the metadata of all that peers write.
+		Cache: cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+	})
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ use tower::{Service, util::MapErrLayer};
 
 use self::route::Route;
 pub use self::route::Unreachable;
-use crate::{Error, error::with_sources};
+use crate::{Error, bounded::bounded, error::with_sources};
 
 /// What a client needs, from a kubeconfig, with the proxy that `kubectl` would use. Give it
 /// to [`client_of`].
@@ -65,7 +65,8 @@ pub(crate) fn chosen(own: Option<&str>, api_server: &Uri) -> Result<Option<Uri>,
     .transpose()
 }
 
-/// A client that reaches the API server by the configured proxy. A failure to connect is
+/// A client that reaches the API server by the configured proxy. An object in its answers that
+/// exceeds the limits of the library is reduced to its metadata. A failure to connect is
 /// [`Unreachable`], which names the API server. If there is a proxy, it also names the proxy,
 /// without the password in its URL, and says what to do. The whole connection has 20 s then, so
 /// that this failure comes before that of a request.
@@ -122,7 +123,7 @@ where
     B::Error: Into<BoxError>,
 {
     let explained = MapErrLayer::new(move |error: BoxError| route.explain(error));
-    builder.with_layer(&explained).build()
+    bounded(&builder.with_layer(&explained).build())
 }
 
 /// The `proxy-url` of the cluster that counts.

@@ -128,7 +128,7 @@ pub(crate) const fn page_of(kind: Kind) -> u32 {
 }
 
 /// Whether peers write objects of the kind.
-const fn may_be_of_peers(kind: Kind) -> bool {
+pub(crate) const fn may_be_of_peers(kind: Kind) -> bool {
     matches!(
         kind,
         Kind::Tenant

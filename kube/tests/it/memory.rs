@@ -18,7 +18,8 @@ use http::{Method, Request, Response};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody, combinators::UnsyncBoxBody};
 use kube::{Client, client::Body};
-use liqo_auth::crypto::BoxError;
+use liqo_auth::{crypto::BoxError, machine::Watch, model::Kind};
+use liqo_auth_kube::list;
 use tokio::task::JoinSet;
 use tower::service_fn;
 
@@ -46,6 +47,19 @@ fn many_objects_of_a_peer_within_the_limits_cost_a_provider_little_memory() {
 }
 
 #[test]
+fn what_a_peer_holds_costs_a_tool_little_memory() {
+    for test in [
+        "memory::a_tool_lists_large_objects",
+        "memory::a_tool_lists_many_objects",
+    ] {
+        for field in ["spec", "small values"] {
+            let growth = measured(test, field);
+            assert!(growth <= MOST_GROWTH, "{test}, {field}: {growth} kB");
+        }
+    }
+}
+
+#[test]
 fn a_provider_that_lists_without_an_end_costs_a_consumer_little_memory() {
     let growth = measured("memory::a_consumer_replicates_to_a_list_without_an_end", "");
     assert!(growth <= MOST_GROWTH, "{growth} kB");
@@ -62,6 +76,33 @@ async fn a_provider_lists_large_objects() {
 #[ignore = "runs in a process of its own, which another test starts"]
 async fn a_provider_lists_many_objects() {
     a_provider_lists(244, 63).await;
+}
+
+#[tokio::test]
+#[ignore = "runs in a process of its own, which another test starts"]
+async fn a_tool_lists_large_objects() {
+    a_tool_lists(1400, 2).await;
+}
+
+#[tokio::test]
+#[ignore = "runs in a process of its own, which another test starts"]
+async fn a_tool_lists_many_objects() {
+    a_tool_lists(244, 32).await;
+}
+
+/// Reports what a list of so many pages of slices of this size costs.
+async fn a_tool_lists(kilobytes_of_each: usize, pages: usize) {
+    let lists = Lists {
+        field: env::var(FIELD).unwrap(),
+        kilobytes: kilobytes_of_each,
+        pages,
+        listed: Arc::default(),
+    };
+    let client = lists.on(&FakeApiServer::with_liqo("milan"));
+    let at_rest = kilobytes("VmRSS");
+    let listed = list(&client, [Watch::all(Kind::ResourceSlice)]).await;
+    assert_eq!(listed.unwrap().len(), 32 * pages);
+    report(at_rest);
 }
 
 /// Reports what so many pages of slices of this size cost a provider.
@@ -161,7 +202,9 @@ impl Lists {
                     && request.uri().path().ends_with("/resourceslices")
                     && !query.contains("watch=");
                 if is_list {
-                    return Ok(Response::new(lists.page()));
+                    let mut limits = query.split('&').filter_map(|it| it.strip_prefix("limit="));
+                    let limit = limits.next().and_then(|limit| limit.parse().ok());
+                    return Ok(Response::new(lists.page(limit.unwrap())));
                 }
                 let answer = inner.send(request).await?;
                 Ok::<_, kube::Error>(answer.map(|body| body.map_err(Into::into).boxed_unsync()))
@@ -170,8 +213,8 @@ impl Lists {
         Client::new(service, "default")
     }
 
-    /// The next page, which is made while it is read.
-    fn page(&self) -> UnsyncBoxBody<Bytes, BoxError> {
+    /// The next page of so many slices, which is made while it is read.
+    fn page(&self, length: usize) -> UnsyncBoxBody<Bytes, BoxError> {
         let page = self.listed.fetch_add(1, Ordering::Relaxed);
         let next = match page + 1 < self.pages {
             true => "next",
@@ -181,9 +224,9 @@ impl Lists {
             r#"{{"kind":"ResourceSliceList","apiVersion":"{VERSION}","metadata":{{"continue":"{next}","resourceVersion":"1"}},"items":["#
         );
         let (field, kilobytes) = (self.field.clone(), self.kilobytes);
-        let slices = (0..PAGE).flat_map(move |index| {
+        let slices = (0..length).flat_map(move |index| {
             let comma = if index == 0 { "" } else { "," };
-            let slice = slice(page * PAGE + index, &field, kilobytes);
+            let slice = slice(page * length + index, &field, kilobytes);
             [Bytes::from_static(comma.as_bytes())]
                 .into_iter()
                 .chain(slice)
@@ -214,7 +257,6 @@ fn slice(index: usize, field: &str, kilobytes: usize) -> impl Iterator<Item = By
 
 static ONES: [[u8; 2]; 512] = [*b"1,"; 512];
 const VERSION: &str = "authentication.liqo.io/v1beta1";
-const PAGE: usize = 16;
 const FIELD: &str = "LIQO_AUTH_BULK_IN";
 const REPORT: &str = "growth in kB: ";
 /// 48 MiB.

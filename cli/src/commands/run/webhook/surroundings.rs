@@ -18,7 +18,8 @@ use liqo_auth_kube::{Handle, resource};
 pub(crate) trait Surroundings: Send + Sync + 'static {
     fn namespace<'s>(&'s self, name: &'s str) -> Found<'s, Option<Namespace>>;
 
-    /// The Tenants of the same name, and those in the same namespace.
+    /// Two Tenants of the same name, and one in the same namespace. More are not needed for a
+    /// verdict, and a peer may make as many as it likes.
     fn tenants_beside<'s>(&'s self, tenant: &'s Tenant) -> Found<'s, Vec<Tenant>>;
 
     fn slices_named<'s>(&'s self, name: &'s str) -> Found<'s, Vec<ResourceSlice>>;
@@ -73,9 +74,10 @@ impl Surroundings for OnCluster {
         async move {
             let metadata = &tenant.metadata;
             let namespace = namespace_name(&metadata.namespace)?;
-            let named = self.list::<Tenant>(None, &named(&metadata.name)?).await?;
-            let everything = ListParams::default();
-            let near = self.list(Some(&namespace), &everything).await?;
+            let two = named(&metadata.name)?.limit(2);
+            let named = self.list::<Tenant>(None, &two).await?;
+            let one = ListParams::default().limit(1);
+            let near = self.list(Some(&namespace), &one).await?;
             let all = named.into_iter().chain(near);
             let by_place = all.map(|tenant| (tenant.id(), tenant));
             Ok(by_place.collect::<BTreeMap<_, _>>().into_values().collect())
@@ -233,10 +235,10 @@ mod tests {
         let list = |items: serde_json::Value| json!({"metadata": {}, "items": items});
         let of_liqo = "/apis/authentication.liqo.io/v1beta1";
         match asked.strip_prefix(of_liqo).unwrap_or(asked) {
-            "/tenants?&fieldSelector=metadata.name%3Drome" => {
+            "/tenants?&limit=2&fieldSelector=metadata.name%3Drome" => {
                 list(json!([{"metadata": {"name": "rome", "namespace": "elsewhere"}}]))
             }
-            "/namespaces/liqo-tenant-rome/tenants?" => {
+            "/namespaces/liqo-tenant-rome/tenants?&limit=1" => {
                 list(json!([{"metadata": {"name": "near", "namespace": "liqo-tenant-rome"}}]))
             }
             "/resourceslices?&fieldSelector=metadata.name%3Dpool" => {
