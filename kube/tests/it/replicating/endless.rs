@@ -83,6 +83,8 @@ async fn a_list_of_empty_pages_without_an_end_is_given_up() {
 
     // What has come to an end is taken.
     endless.stop();
+    // The longest pause is over.
+    tokio::time::sleep(Duration::from_secs(120)).await;
     replicator.request(SliceOptions::named("mypool")).await;
     accepted(&clusters, "mypool").await;
 }

@@ -235,7 +235,7 @@ mod tests {
         let list = |items: serde_json::Value| json!({"metadata": {}, "items": items});
         let of_liqo = "/apis/authentication.liqo.io/v1beta1";
         match asked.strip_prefix(of_liqo).unwrap_or(asked) {
-            "/tenants?&limit=2&fieldSelector=metadata.name%3Drome" => {
+            "/tenants?&fieldSelector=metadata.name%3Drome&limit=2" => {
                 list(json!([{"metadata": {"name": "rome", "namespace": "elsewhere"}}]))
             }
             "/namespaces/liqo-tenant-rome/tenants?&limit=1" => {
