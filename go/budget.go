@@ -62,11 +62,9 @@ func withinBudget(objects []runtime.Object) ([]any, error) {
 		}
 		values[index] = withKind(object, kind)
 		metadata, err := meta.Accessor(object)
-		if err != nil {
-			// The module refuses it.
-			continue
-		}
 		switch {
+		case err != nil:
+			// The module refuses it.
 		case kind.Kind == "Namespace":
 			isTenants[metadata.GetName()] = metadata.GetLabels()["liqo.io/tenant-namespace"] == "true"
 		case peersWrite(kind.Kind):

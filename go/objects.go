@@ -56,15 +56,14 @@ func named(object runtime.Object) (any, error) {
 
 // withKind returns the same of an object of this kind.
 func withKind(object runtime.Object, kind schema.GroupVersionKind) any {
-	if object.GetObjectKind().GroupVersionKind().Kind != "" {
-		// The map has the same JSON, and needs no buffer of its own.
-		if unstructured, ok := object.(*unstructured.Unstructured); ok {
-			return unstructured.Object
-		}
-		return object
+	if object.GetObjectKind().GroupVersionKind().Kind == "" {
+		object = object.DeepCopyObject()
+		object.GetObjectKind().SetGroupVersionKind(kind)
 	}
-	object = object.DeepCopyObject()
-	object.GetObjectKind().SetGroupVersionKind(kind)
+	// The map has the same JSON, and needs no buffer of its own.
+	if unstructured, ok := object.(*unstructured.Unstructured); ok {
+		return unstructured.Object
+	}
 	return object
 }
 

@@ -162,6 +162,18 @@ func TestAnAnswerThatCannotBeReadIsAnError(t *testing.T) {
 	}
 }
 
+// The name of a field is a text. Nothing is read after another one.
+func TestAFieldHasAName(t *testing.T) {
+	answer, err := asked(t, pods, answers{200, "application/json", strings.NewReader(`{1:2}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := read(t, answer)
+	if text != "" || err == nil || !strings.Contains(err.Error(), "'1'") {
+		t.Errorf("%q: %v", text, err)
+	}
+}
+
 // endless never ends a text.
 type endless struct{}
 
