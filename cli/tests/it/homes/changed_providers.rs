@@ -63,22 +63,12 @@ fn an_earlier_answer_is_carried_again_by_its_finding() {
     folder.ok("replicate --home cl-consumer --remote-home cl-provider");
     folder.ok("set api-server https://172.19.0.4:6443 --home cl-provider");
     folder.ok("release --home cl-consumer --remote-cluster-id cl-provider --yes");
-    folder.ok(AUTHENTICATE_BY_HAND[0]);
-    let nonce = folder.ok(AUTHENTICATE_BY_HAND[1]);
-    let tenant = folder.ok_with(AUTHENTICATE_BY_HAND[2], &nonce);
-    folder.ok_with("apply --home cl-provider -f -", &tenant);
-    let identity = folder.ok(&format!("generate identity {OF_CONSUMER}"));
-    folder.ok_with("apply --home cl-consumer -f -", &identity);
+    authenticates_by_hand(&folder);
     carried_by_findings(&folder, 2);
 
     // An earlier key is like an earlier address. The provider then waits for the request.
     folder.ok("rotate key --home cl-consumer --remote-cluster-id cl-provider");
-    folder.ok(AUTHENTICATE_BY_HAND[0]);
-    let nonce = folder.ok(AUTHENTICATE_BY_HAND[1]);
-    let tenant = folder.ok_with(AUTHENTICATE_BY_HAND[2], &nonce);
-    folder.ok_with("apply --home cl-provider -f -", &tenant);
-    let identity = folder.ok(&format!("generate identity {OF_CONSUMER}"));
-    folder.ok_with("apply --home cl-consumer -f -", &identity);
+    authenticates_by_hand(&folder);
     carried_by_findings(&folder, 1);
     let run = folder.run("doctor --home cl-provider -o json");
     let (_, said) = run
@@ -102,11 +92,16 @@ fn an_earlier_answer_is_carried_again_by_its_finding() {
     is_well(&folder, "cl-provider");
 }
 
-const AUTHENTICATE_BY_HAND: [&str; 3] = [
-    "create nonce --home cl-provider --remote-cluster-id cl-consumer --replace",
-    "get nonce --home cl-provider --remote-cluster-id cl-consumer",
-    "generate tenant --home cl-consumer --remote-cluster-id cl-provider --nonce -",
-];
+/// Authenticates by files once more, and carries nothing else.
+fn authenticates_by_hand(folder: &Folder) {
+    folder.ok(&format!("create nonce {OF_CONSUMER} --replace"));
+    let nonce = folder.ok(&format!("get nonce {OF_CONSUMER}"));
+    let generate = "generate tenant --home cl-consumer --remote-cluster-id cl-provider --nonce -";
+    let tenant = folder.ok_with(generate, &nonce);
+    folder.ok_with("apply --home cl-provider -f -", &tenant);
+    let identity = folder.ok(&format!("generate identity {OF_CONSUMER}"));
+    folder.ok_with("apply --home cl-consumer -f -", &identity);
+}
 
 /// The commands between backticks, without the program.
 fn in_ticks(text: &str) -> Vec<&str> {
