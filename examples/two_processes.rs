@@ -14,12 +14,11 @@
     reason = "an embedder has files, a clock, connections and processes"
 )]
 
-use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
-use std::{env, fs, path::PathBuf, process::Command, thread};
+use std::{collections::BTreeSet, env, fs, path::PathBuf, process::Command, thread};
 
 use liqo_auth::machine::{Env, Machine, Message, Objects, Stage, Step, View, drive::*};
 use liqo_auth::model::{ClusterId, manifest};
@@ -140,11 +139,9 @@ impl<'m> Side<'m> {
     fn objects(&self) -> Result<Objects, BoxError> {
         let mut objects = Objects::new(&env()?.entropy);
         objects.set_time(env()?.now);
-        let rows = self
-            .database
-            .try_exists()?
-            .then(|| fs::read(&self.database));
-        let rows = manifest::read(&rows.transpose()?.unwrap_or_default(), &Limits::default())?;
+        let is_there = self.database.try_exists()?;
+        let rows = is_there.then(|| fs::read(&self.database)).transpose()?;
+        let rows = manifest::read(&rows.unwrap_or_default(), &Limits::default())?;
         rows.into_iter().for_each(|object| objects.load(object));
         Ok(objects)
     }
