@@ -19,7 +19,7 @@ use crate::{
     bounded::bounded,
     error::in_time,
     object,
-    watching::{Collects, Listed, Retry, may_be_of_peers, retried},
+    watching::{Collects, Listed, Progress, Retry, may_be_of_peers, retried},
 };
 
 /// The objects that these watches select at present. If several watches select an
@@ -28,7 +28,8 @@ use crate::{
 ///
 /// A list is read page by page. Of the kinds that peers write, the list of each namespace has the
 /// budget that a [`Mirror`](liqo_auth::machine::Mirror) gives a peer: beyond it, an object is
-/// reduced to its metadata. The records of this side are whole.
+/// reduced to its metadata. The records of this side are whole. A list whose rest the API server
+/// has no more begins anew, twice. One with more than 64 pages without an object is given up.
 ///
 /// # Errors
 /// [`Error::Request`] or [`Error::TimedOut`] for the first list that fails.
@@ -44,21 +45,28 @@ pub async fn list(
 }
 
 async fn list_one(client: &Client, watch: &Watch) -> Result<Vec<Object>, Error> {
-    let api = object::api(client, watch.kind, watch.namespace.as_deref());
+    let progress = Progress::default();
+    let api = object::api(&progress.of(client), watch.kind, watch.namespace.as_deref());
     let is_of_peers = may_be_of_peers(watch.kind) && !is_of_records(watch);
-    let mut listed: Box<dyn Collects<Object> + Send> = match is_of_peers {
-        true => Box::new(Listed::of(watch.kind)),
-        false => Box::new(Vec::new()),
-    };
-    let page = if is_of_peers { PAGE_OF_PEERS } else { PAGE };
-    let mut selected = ListParams::default().limit(page);
+    let mut first = ListParams::default().limit(match is_of_peers {
+        true => PAGE_OF_PEERS,
+        false => PAGE,
+    });
     if !watch.labels.is_empty() {
-        selected = selected.labels(&watch.selector());
+        first = first.labels(&watch.selector());
     }
+    let nothing = || -> Box<dyn Collects<Object> + Send> {
+        match is_of_peers {
+            true => Box::new(Listed::of(watch.kind)),
+            false => Box::new(Vec::new()),
+        }
+    };
+    let (mut listed, mut selected, mut beginnings) = (nothing(), first.clone(), 1);
     loop {
         match in_time(format!("list {watch}"), api.list(&selected)).await? {
             Ok(page) => {
                 for item in page.items {
+                    progress.note();
                     listed.push(object::read(watch.kind, item));
                 }
                 match page.metadata.continue_.filter(|next| !next.is_empty()) {
@@ -70,6 +78,13 @@ async fn list_one(client: &Client, watch: &Watch) -> Result<Vec<Object>, Error> 
                 if status.is_not_found() && object::is_left_out(client, watch.kind).await =>
             {
                 return Ok(Vec::new());
+            }
+            // The API server keeps the rest of a list for some minutes.
+            Err(kube::Error::Api(status))
+                if status.code == GONE && beginnings < MOST_BEGINNINGS =>
+            {
+                beginnings += 1;
+                (listed, selected) = (nothing(), first.clone());
             }
             Err(error) => return Err(Error::request(format!("list {watch}"), error)),
         }
@@ -164,4 +179,8 @@ const LISTS_AT_ONCE: usize = 8;
 const PAGE: u32 = 500;
 /// The same for what peers write, which may be large.
 const PAGE_OF_PEERS: u32 = 32;
+/// The status of a request for the rest of a list that the API server has no more.
+const GONE: u16 = 410;
+/// So many times, a list begins.
+const MOST_BEGINNINGS: u32 = 3;
 const ONE_SECOND: Duration = Duration::from_secs(1);

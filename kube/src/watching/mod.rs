@@ -22,10 +22,11 @@ use liqo_auth::{
 };
 use tokio::time::sleep;
 
-use self::progress::{EmptyPages, Progress};
+use self::progress::EmptyPages;
 pub(crate) use self::{
     coalesced::coalesced,
     listed::Listed,
+    progress::Progress,
     retry::{Retry, retried},
 };
 use crate::object;

@@ -1,4 +1,4 @@
-//! The requests of one watch to an API server that is not trusted.
+//! The requests of one list or watch to an API server that is not trusted.
 //!
 //! A watch asks for the next page of a list as long as there is one, and again when an API
 //! server has ended it. So a server that answers with pages without objects, or ends each watch
@@ -26,9 +26,9 @@ const A_SECOND: Duration = Duration::from_secs(1);
 )]
 pub(crate) struct EmptyPages;
 
-/// What the requests of one watch have shown. Clones are the same.
+/// What the requests of one list or watch have shown. Clones are the same.
 #[derive(Clone, Default)]
-pub(super) struct Progress(Arc<Mutex<Shown>>);
+pub(crate) struct Progress(Arc<Mutex<Shown>>);
 
 #[derive(Default)]
 struct Shown {
@@ -41,8 +41,8 @@ struct Shown {
 }
 
 impl Progress {
-    /// The same client for one watch.
-    pub(super) fn of(&self, client: &Client) -> Client {
+    /// The same client for one list or watch.
+    pub(crate) fn of(&self, client: &Client) -> Client {
         let (inner, progress) = (client.clone(), self.clone());
         let service = service_fn(move |request: Request<Body>| {
             let begin = progress.ask(request.uri().query().unwrap_or_default());
@@ -57,7 +57,7 @@ impl Progress {
     }
 
     /// An object has come.
-    pub(super) fn note(&self) {
+    pub(crate) fn note(&self) {
         self.shown().is_new = true;
     }
 

@@ -27,6 +27,7 @@ mod in_band;
 mod interference;
 mod least_rights;
 mod life;
+mod listing;
 mod login;
 mod many;
 mod memory;
