@@ -348,6 +348,10 @@ func remedyIn(text []byte) (*Remedy, error) {
 			err = readText(&found.UserARN, value)
 		case "accessKeyId":
 			err = readText(&found.AccessKeyID, value)
+		case "object":
+			found.Object, err = referenceIn(value)
+		case "force":
+			err = readByReflection(&found.Force, value)
 		case "slice":
 			found.Slice, err = referenceIn(value)
 		case "resources":

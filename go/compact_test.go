@@ -47,7 +47,8 @@ func TestAnAnswerOfASessionIsReadAsItsJSON(t *testing.T) {
 // everyFieldOf are a notice and an awaited answer, each with all its fields.
 func everyFieldOf(object *ObjectReference) (Notice, Awaited) {
 	remedy := &Remedy{
-		Code: "c", ID: "i", UserARN: "u", AccessKeyID: "a", Slice: object, Resources: map[string]string{"cpu": "2"},
+		Code: "c", ID: "i", UserARN: "u", AccessKeyID: "a", Object: object, Force: true, Slice: object,
+		Resources: map[string]string{"cpu": "2"},
 		Condition: "Drained", LabelValue: "l", Fingerprint: "f", Digest: "d",
 	}
 	notice := Notice{

@@ -24,6 +24,9 @@ type Error struct {
 	Message string `json:"message"`
 	// Advice says in one sentence what a person can do.
 	Advice string `json:"advice"`
+	// Remedy is what an administrator of this cluster can do, by the means of this library; nil
+	// if something else helps, which the advice says.
+	Remedy *Remedy `json:"remedy,omitempty"`
 	// Disposition is what a controller does: retry, waitForChange or giveUp.
 	Disposition string `json:"disposition"`
 }

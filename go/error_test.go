@@ -1,6 +1,7 @@
 package liqoauth
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 )
@@ -12,5 +13,21 @@ func TestAnErrorIsItsCodeAlone(t *testing.T) {
 	}
 	if errors.Is(err, Code("request-form")) || errors.Is(err, errHSM) {
 		t.Error("the error is another one")
+	}
+}
+
+func TestAnErrorNamesItsRemedy(t *testing.T) {
+	for code, wanted := range map[Code]string{
+		"key-changed":             "release",
+		"approval-denied":         "approve",
+		"certificate-not-trusted": "signAgain",
+	} {
+		var found Error
+		if err := json.Unmarshal(readFile(t, "../tests/vectors/json/error/"+string(code)+".json"), &found); err != nil {
+			t.Fatal(err)
+		}
+		if found.Code != code || found.Remedy == nil || found.Remedy.Code != wanted {
+			t.Errorf("%s: %+v", code, found.Remedy)
+		}
 	}
 }

@@ -106,8 +106,9 @@ type Notice struct {
 
 // Remedy is what an administrator of this cluster can do.
 type Remedy struct {
-	// Code is stable: invite, approve, answerRequest, deleteAccessKey, decideResources,
-	// confirmGrant, uncordonSlice, liftCondition, createClusterRole, carryIdentity,
+	// Code is stable: invite, replaceNonce, carryNonce, approve, answerRequest, deleteAccessKey,
+	// decideResources, confirmGrant, uncordonSlice, liftCondition, createClusterRole,
+	// carryIdentity, authenticateAgain, release, signAgain, requestSlice, deleteSlice,
 	// compareFingerprint or nameKubeconfig.
 	Code string `json:"code"`
 	// ID of the question, for answerRequest.
@@ -115,7 +116,11 @@ type Remedy struct {
 	// UserARN and AccessKeyID, for deleteAccessKey.
 	UserARN     string `json:"userArn"`
 	AccessKeyID string `json:"accessKeyId"`
-	// Slice, for decideResources, confirmGrant and uncordonSlice.
+	// Object is the Tenant or the slice for signAgain. Force means that its certificate counts
+	// as in force, and is signed again all the same.
+	Object *ObjectReference `json:"object"`
+	Force  bool             `json:"force"`
+	// Slice, for decideResources, confirmGrant, uncordonSlice, requestSlice and deleteSlice.
 	Slice *ObjectReference `json:"slice"`
 	// Resources that confirmGrant grants.
 	Resources map[string]string `json:"resources"`

@@ -6,18 +6,19 @@ mod pinned;
 use std::fmt;
 
 use liqo_auth::{
-    crypto::{CertificateError, CsrError, SignatureError},
-    error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, Precondition},
+    crypto::{CertificateError, CsrError},
+    error::{Error, Fault, PeerMisbehaved},
     machine::Remedy,
-    model::{ClusterId, Kind, names},
+    model::ClusterId,
 };
+use liqo_auth_kube::command_of;
 use serde::Serialize;
 
 pub(crate) use self::carried::earlier;
 use self::{carried::Carried, pinned::pinned};
 use crate::{
     home::{Home, Signer},
-    output::{escaped, program},
+    output::{printable, program},
 };
 
 /// What a peer is to this side.
@@ -29,11 +30,9 @@ pub(crate) enum Role {
 }
 
 /// How to have what is pinned for a peer forgotten.
-pub(crate) fn release_command(options: &str, peer: impl fmt::Display) -> String {
-    format!(
-        "The command is {} release {options} --remote-cluster-id {peer}.",
-        program()
-    )
+pub(crate) fn release_command(home: &Home, peer: impl fmt::Display) -> String {
+    let release = format!("release --remote-cluster-id {peer}");
+    format!("The command is {}.", with_options(home, &release))
 }
 
 /// How to lift a drain.
@@ -64,123 +63,104 @@ pub(crate) fn present_nonce(home: &Home, provider: impl fmt::Display) -> String 
 /// What to do about a refusal: the library's advice, what is pinned if that is why, and the
 /// commands that follow.
 pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) -> String {
-    let object = error.at().object.as_ref();
-    let (advice, program, options) = (error.advice(), program(), home.site().options());
-    let again = authenticate_again(home, peer);
-    let of_nonce =
-        |verb: &str| format!("{program} {verb} nonce {options} --remote-cluster-id {peer}");
-    let carried = object.and_then(|object| Carried::of(home, object));
-    let holder = || match object {
-        Some(slice) if slice.kind == Kind::ResourceSlice => format!(
-            "resourceslice {} --remote-cluster-id {peer}",
-            escaped(&slice.name)
+    let advice = error.advice();
+    let carried = error.at().object.as_ref();
+    let carried = carried.and_then(|object| Carried::of(home, object));
+    match (error.fault(), &carried) {
+        (
+            Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::Key { .. })),
+            Some(carried),
+        ) => {
+            let sentence = carried.sentence(home, peer);
+            return format!("The answer is for an earlier key of this cluster. {sentence}");
+        }
+        (Fault::PeerMisbehaved(PeerMisbehaved::Csr(CsrError::Key { .. })), Some(carried)) => {
+            let ask = carried.generate(&format!("--remote-cluster-id {}", home.cluster_id()));
+            return format!(
+                "{advice} By files, the administrator of {peer} runs `{ask}`, and this side `{}`.",
+                with_options(home, "apply -f FILE")
+            );
+        }
+        _ => {}
+    }
+    match error
+        .remedy()
+        .and_then(|remedy| deed(home, peer, role, error, &remedy))
+    {
+        Some(deed) => format!("{advice} {deed}"),
+        None => advice.to_owned(),
+    }
+}
+
+/// What follows the advice.
+fn deed(
+    home: &Home,
+    peer: &ClusterId,
+    role: Role,
+    error: &Error,
+    remedy: &Remedy,
+) -> Option<String> {
+    let command = || command(home, peer, role, remedy);
+    Some(match remedy {
+        Remedy::Release if role == Role::Provider => changed_endpoint(home, peer, error),
+        Remedy::AuthenticateAgain if is_for_another_key(error) => {
+            format!(
+                "{} {}",
+                restored(home, peer),
+                authenticate_again(home, peer)
+            )
+        }
+        Remedy::AuthenticateAgain => authenticate_again(home, peer),
+        Remedy::CarryNonce if role == Role::Provider => present_nonce(home, peer),
+        Remedy::CarryNonce => format!(
+            "The nonce to sign is printed by {}. {peer} signs it by `{} generate tenant --remote-cluster-id {} --nonce NONCE`.",
+            command()?,
+            program(),
+            home.cluster_id()
         ),
-        _ => format!("tenant {peer}"),
-    };
-    let is_own_nonce = || object.is_some_and(|object| object.name == names::NONCE_SECRET);
-    let is_for_another_key = matches!(
+        // Draining a peer deletes its slices.
+        Remedy::DeleteSlice { .. } if role == Role::Consumer => {
+            let drain = with_options(home, &format!("drain tenant {peer}"));
+            format!("The command that drains the peer is {drain}.")
+        }
+        Remedy::SignAgain { force: false, .. } => format!("Then the command is {}.", command()?),
+        Remedy::RequestSlice { .. } => format!(
+            "The command is {}, with the resources that you want. The setting is signSlicesMadeByAnyone: true under {peer} in peers.",
+            command()?
+        ),
+        _ => format!("The command is {}.", command()?),
+    })
+}
+
+/// How to go on if the address or the CA of a provider differs from the pinned one.
+fn changed_endpoint(home: &Home, provider: &ClusterId, error: &Error) -> String {
+    let mut sentences: Vec<String> = pinned(home, provider, error).into_iter().collect();
+    sentences.push(release_command(home, provider));
+    sentences.push(authenticate_again(home, provider));
+    let object = error.at().object.as_ref();
+    if let Some(carried) = object.and_then(|object| Carried::of(home, object)) {
+        sentences.push(format!(
+            "If what is pinned is right, the answer is from before. {}",
+            carried.sentence(home, provider)
+        ));
+    }
+    sentences.join(" ")
+}
+
+/// Whether a certificate is for another key than this cluster's.
+fn is_for_another_key(error: &Error) -> bool {
+    matches!(
         error.fault(),
         Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::Key { .. }))
-    );
-    if role == Role::Provider
-        && is_for_another_key
-        && let Some(carried) = &carried
-    {
-        let sentence = carried.sentence(home, peer);
-        return format!("The answer is for an earlier key of this cluster. {sentence}");
-    }
-    match (role, error.fault()) {
-        (Role::Provider, Fault::PeerIncompatible(PeerIncompatible::EndpointChanged)) => {
-            let pinned = pinned(home, peer, error).map(|pinned| format!("{pinned} "));
-            let earlier = carried.map(|carried| {
-                let sentence = carried.sentence(home, peer);
-                format!(" If what is pinned is right, the answer is from before. {sentence}")
-            });
-            format!(
-                "{advice} {}{} {again}{}",
-                pinned.unwrap_or_default(),
-                release_command(&options, peer),
-                earlier.unwrap_or_default()
-            )
-        }
-        (
-            Role::Provider,
-            Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::Key { .. })),
-        ) => format!(
-            "{advice} If this cluster or {peer} was restored from a backup, an earlier key is back. Then have the administrator of {peer} run {program} release --remote-cluster-id {}, and {program} create nonce --remote-cluster-id {}. {again}",
-            home.cluster_id(),
-            home.cluster_id()
-        ),
-        (
-            Role::Provider,
-            Fault::PeerMisbehaved(PeerMisbehaved::Commitment(_) | PeerMisbehaved::Certificate(_))
-            | Fault::PeerIncompatible(PeerIncompatible::CertificateExpired { .. }),
-        ) => format!("{advice} {again}"),
-        (Role::Provider, Fault::PeerMisbehaved(PeerMisbehaved::NonceForOthers)) => {
-            format!("{advice} {}", present_nonce(home, peer))
-        }
-        (Role::Provider, Fault::Precondition(Precondition::SlicesRemain { .. })) => {
-            let slice = object.map_or_else(|| "NAME".into(), |slice| escaped(&slice.name));
-            format!(
-                "{advice} The command is {program} delete resourceslice {slice} {options} --remote-cluster-id {peer}."
-            )
-        }
-        (Role::Provider, Fault::Policy(PolicyRefusal::SliceNotRequested)) => {
-            let slice = object.map_or_else(|| "NAME".into(), |slice| escaped(&slice.name));
-            format!(
-                "{advice} The command is {program} create resourceslice {slice} {options} --remote-cluster-id {peer}, with the resources that you want. The setting is signSlicesMadeByAnyone: true under {peer} in peers."
-            )
-        }
-        (Role::Consumer, Fault::Policy(PolicyRefusal::CertificateNotTrusted)) => format!(
-            "{advice} The command is {program} sign-again {} --force {options}",
-            holder()
-        ),
-        (Role::Consumer, Fault::Policy(PolicyRefusal::CredentialDenied { .. })) => {
-            format!(
-                "{advice} Then the command is {program} sign-again {} {options}.",
-                holder()
-            )
-        }
-        (Role::Consumer, Fault::Policy(PolicyRefusal::Disapproved { .. })) => {
-            format!("{advice} The command is {program} approve tenant {peer} {options}.")
-        }
-        (Role::Consumer, Fault::PeerMisbehaved(PeerMisbehaved::Csr(CsrError::Key { .. }))) => {
-            match carried {
-                None => advice.to_owned(),
-                Some(carried) => {
-                    let ask =
-                        carried.generate(&format!("--remote-cluster-id {}", home.cluster_id()));
-                    format!(
-                        "{advice} By files, the administrator of {peer} runs `{ask}`, and this side `{program} apply -f FILE {options}`."
-                    )
-                }
-            }
-        }
-        (Role::Consumer, Fault::PeerMisbehaved(PeerMisbehaved::KeyChanged { .. })) => {
-            format!("{advice} {}", release_command(&options, peer))
-        }
-        (
-            Role::Consumer,
-            Fault::PeerMisbehaved(PeerMisbehaved::NonceSignature(SignatureError::Mismatch)),
-        ) => format!(
-            "{advice} The nonce to sign is printed by {}. {peer} signs it by `{program} generate tenant --remote-cluster-id {} --nonce NONCE`.",
-            of_nonce("get"),
-            home.cluster_id()
-        ),
-        (Role::Consumer, Fault::PeerIncompatible(PeerIncompatible::NonceMissing))
-            if is_own_nonce() =>
-        {
-            format!("{advice} The command is {}.", of_nonce("create"))
-        }
-        (
-            Role::Consumer,
-            Fault::PeerMisbehaved(PeerMisbehaved::NonceUsed | PeerMisbehaved::NonceNotOurs)
-            | Fault::PeerIncompatible(PeerIncompatible::NonceExpired { .. }),
-        ) if is_own_nonce() => {
-            format!("{advice} The command is {} --replace.", of_nonce("create"))
-        }
-        _ => advice.to_owned(),
-    }
+    )
+}
+
+/// What to do if a cluster has an earlier key again.
+fn restored(home: &Home, peer: &ClusterId) -> String {
+    let (program, own) = (program(), home.cluster_id());
+    format!(
+        "If this cluster or {peer} was restored from a backup, an earlier key is back. Then have the administrator of {peer} run {program} release --remote-cluster-id {own}, and {program} create nonce --remote-cluster-id {own}."
+    )
 }
 
 /// The command that is a remedy. None if a person has to do or to decide something else first.
@@ -190,30 +170,22 @@ pub(crate) fn command(
     role: Role,
     remedy: &Remedy,
 ) -> Option<String> {
-    let of_peer = format!("--remote-cluster-id {peer}");
     let typed = match remedy {
-        Remedy::Invite => format!("create nonce {of_peer}"),
-        Remedy::Approve => format!("approve tenant {peer}"),
         Remedy::AnswerRequest { .. } => {
             let is_signed_here = home.settings.signer != Signer::Aws && !home.is_signed_elsewhere();
             is_signed_here.then(|| "renew".to_owned())?
         }
-        Remedy::ConfirmGrant { slice, .. } => {
-            format!("approve resourceslice {} {of_peer}", escaped(&slice.name))
-        }
-        Remedy::UncordonSlice { slice } => {
-            format!("uncordon resourceslice {} {of_peer}", escaped(&slice.name))
-        }
-        Remedy::LiftCondition { .. } => format!("uncordon tenant {peer}"),
         // On a cluster, Liqo's chart makes it.
         Remedy::CreateClusterRole { .. } if !home.is_live() => "renew".to_owned(),
-        Remedy::CarryIdentity if role == Role::Consumer => format!("generate identity {of_peer}"),
-        Remedy::CarryIdentity
-        | Remedy::DeleteAccessKey { .. }
-        | Remedy::DecideResources { .. }
-        | Remedy::CreateClusterRole { .. }
-        | Remedy::CompareFingerprint { .. }
-        | Remedy::NameKubeconfig { .. } => return None,
+        Remedy::CarryIdentity if role == Role::Consumer => {
+            format!("generate identity --remote-cluster-id {peer}")
+        }
+        Remedy::CarryNonce if role == Role::Consumer => {
+            format!("get nonce --remote-cluster-id {peer}")
+        }
+        // Somebody deletes it at AWS first.
+        Remedy::DeleteAccessKey { .. } => return None,
+        remedy => printable(&command_of(remedy, peer)?),
     };
     Some(with_options(home, &typed))
 }
@@ -223,6 +195,11 @@ pub(crate) fn run(home: &Home) -> Option<String> {
     (!home.is_live()).then(|| with_options(home, "renew"))
 }
 
+/// The command as it is typed, with the options that name this side.
 fn with_options(home: &Home, typed: &str) -> String {
-    format!("{} {typed} {}", program(), home.site().options())
+    let at = typed.find(" --remote-cluster-id ").unwrap_or(typed.len());
+    let (deed, peer) = typed.split_at(at);
+    let options = home.site().options();
+    let space = if options.is_empty() { "" } else { " " };
+    format!("{} {deed}{space}{options}{peer}", program())
 }

@@ -1,5 +1,7 @@
 //! What a person can do about the state of a peering.
 
+mod of_refusal;
+
 use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
@@ -23,6 +25,11 @@ use crate::{
 pub enum Remedy {
     /// Invite the peer: [`Provider::invite`](crate::Provider::invite).
     Invite,
+    /// Make a nonce in place of one that does not count any more:
+    /// [`Provider::replace_nonce`](crate::Provider::replace_nonce).
+    ReplaceNonce,
+    /// Carry the provider's present nonce to the consumer, which signs it.
+    CarryNonce,
     /// Approve the peer's Tenant: [`Provider::approve`](crate::Provider::approve).
     Approve,
     /// Answer the signer's question for a credential.
@@ -71,6 +78,31 @@ pub enum Remedy {
     },
     /// Carry the provider's Identity to the consumer, as in the first exchange.
     CarryIdentity,
+    /// Authenticate with the provider again: it makes a nonce, and this side signs it.
+    AuthenticateAgain,
+    /// Have what is pinned for the peer forgotten, once its administrator has confirmed the
+    /// change: [`Provider::release`](crate::Provider::release) and
+    /// [`Consumer::release_pins`](crate::Consumer::release_pins).
+    Release,
+    /// Have the certificate of a Tenant or of a slice signed again:
+    /// [`Provider::sign_again`](crate::Provider::sign_again).
+    SignAgain {
+        /// The Tenant or the slice.
+        object: ObjectRef,
+        /// Whether the certificate on record counts as in force, so that it is signed again all
+        /// the same.
+        force: bool,
+    },
+    /// Request a slice by its name: [`Consumer::request_slice`](crate::Consumer::request_slice).
+    RequestSlice {
+        /// The slice.
+        slice: ObjectRef,
+    },
+    /// Delete a slice at the consumer.
+    DeleteSlice {
+        /// The slice.
+        slice: ObjectRef,
+    },
     /// Compare the fingerprint of the provider's key with its administrator.
     CompareFingerprint {
         /// The fingerprint.
@@ -96,6 +128,8 @@ impl Remedy {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Invite => "invite",
+            Self::ReplaceNonce => "replaceNonce",
+            Self::CarryNonce => "carryNonce",
             Self::Approve => "approve",
             Self::AnswerRequest { .. } => "answerRequest",
             Self::DeleteAccessKey { .. } => "deleteAccessKey",
@@ -105,6 +139,11 @@ impl Remedy {
             Self::LiftCondition { .. } => "liftCondition",
             Self::CreateClusterRole { .. } => "createClusterRole",
             Self::CarryIdentity => "carryIdentity",
+            Self::AuthenticateAgain => "authenticateAgain",
+            Self::Release => "release",
+            Self::SignAgain { .. } => "signAgain",
+            Self::RequestSlice { .. } => "requestSlice",
+            Self::DeleteSlice { .. } => "deleteSlice",
             Self::CompareFingerprint { .. } => "compareFingerprint",
             Self::NameKubeconfig { .. } => "nameKubeconfig",
         }

@@ -245,6 +245,7 @@ impl Peering {
             waits_for: Vec::new(),
             refused: vec![Refusal {
                 refused: None,
+                command: None,
                 way_out: "Mend what the message names: until then, nothing else is known of this peering.".to_owned(),
                 text: failure.to_string(),
             }],

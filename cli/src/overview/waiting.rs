@@ -37,6 +37,9 @@ pub(crate) struct Refusal {
     /// None if the peering could not be judged.
     #[serde(flatten)]
     pub(crate) refused: Option<Refused>,
+    /// The command on this side that is the remedy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) command: Option<String>,
     /// What to do about it.
     #[serde(skip)]
     pub(crate) way_out: String,
@@ -165,7 +168,9 @@ impl By {
 pub(super) fn refusals(status: &Status, role: Role, home: &Home) -> Vec<Refusal> {
     let of = |refused: &Refused| {
         let way_out = way_out(home, &status.peer, role, &refused.error);
+        let remedy = refused.error.remedy();
         Refusal {
+            command: remedy.and_then(|it| remedies::command(home, &status.peer, role, &it)),
             text: format!("{}. {way_out}", with_rule(&refused.error)),
             way_out,
             refused: Some(refused.clone()),
@@ -229,6 +234,14 @@ fn told(remedy: &Remedy, peer: &ClusterId, role: Role, home: &Home) -> Told {
         Remedy::NameKubeconfig { digest } => here(format!(
             "if you made the kubeconfig, set `kubeconfigDigest: {digest}` for {peer}"
         )),
+        // A refusal has these remedies.
+        Remedy::ReplaceNonce
+        | Remedy::CarryNonce
+        | Remedy::AuthenticateAgain
+        | Remedy::Release
+        | Remedy::SignAgain { .. }
+        | Remedy::RequestSlice { .. }
+        | Remedy::DeleteSlice { .. } => here(format!("the remedy {}", remedy.code())),
     }
 }
 

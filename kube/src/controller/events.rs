@@ -12,15 +12,18 @@ use kube::{
 };
 use liqo_auth::{
     audit::{self, Decision},
-    error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
-    machine::{Notice, Remedy, View},
+    error::Error,
+    machine::{Awaited, Notice, View},
     model::{ClusterId, Namespace, Resource, names},
 };
 use serde_json::Value;
 
-pub(super) use self::regarding::{Regarding, object_of};
+pub(super) use self::regarding::{Regarding, object_awaited, object_of};
 use self::{budget::Budget, series::AllSeries};
-use crate::error::{succeeds_in_time, with_sources};
+use crate::{
+    error::{succeeds_in_time, with_sources},
+    remedies::{command_of, with_purpose},
+};
 
 /// Publishes events. If an event cannot be published, the failure is only logged. A peer causes
 /// so many of each reason. An event says how many were left out before it.
@@ -126,60 +129,30 @@ fn note_on(decided: &audit::Event) -> String {
 /// What is refused of a peer, why, and what to do.
 pub(super) fn refusal(error: &Error, peer: &ClusterId) -> String {
     let advice = format!("{error}. {}", error.advice());
-    match error.fault() {
-        Fault::PeerIncompatible(PeerIncompatible::EndpointChanged)
-        | Fault::PeerMisbehaved(PeerMisbehaved::KeyChanged { .. }) => {
-            format!("{advice} The command is liqo-auth release --remote-cluster-id {peer}.")
-        }
-        _ => advice,
+    match error.remedy().and_then(|remedy| command_of(&remedy, peer)) {
+        Some(command) => format!("{advice} The command is liqo-auth {command}."),
+        None => advice,
     }
 }
 
 /// The text of a notice. If a person has to give a command, the text names it first, since the
 /// end of a long text is cut off.
 pub(super) fn note(notice: &Notice, peer: &ClusterId) -> String {
-    match notice.remedy().and_then(|remedy| command(&remedy, peer)) {
+    match notice
+        .remedy()
+        .and_then(|remedy| with_purpose(&remedy, peer))
+    {
         Some((purpose, command)) => format!("{purpose}: liqo-auth {command}. {notice}"),
         None => notice.to_string(),
     }
 }
 
-/// What a command is for, and its arguments. None if a person does something else.
-fn command(remedy: &Remedy, peer: &ClusterId) -> Option<(&'static str, String)> {
-    Some(match remedy {
-        Remedy::Invite => (
-            "To invite the peer",
-            format!("create nonce --remote-cluster-id {peer}"),
-        ),
-        Remedy::Approve => ("To approve the peer", format!("approve tenant {peer}")),
-        Remedy::ConfirmGrant { slice, .. } => (
-            "To confirm a grant of Liqo",
-            format!(
-                "approve resourceslice {} --remote-cluster-id {peer}",
-                slice.name
-            ),
-        ),
-        Remedy::UncordonSlice { slice } => (
-            "To lift the cordon of a slice",
-            format!(
-                "uncordon resourceslice {} --remote-cluster-id {peer}",
-                slice.name
-            ),
-        ),
-        Remedy::LiftCondition { .. } => {
-            ("To lift the condition", format!("uncordon tenant {peer}"))
-        }
-        Remedy::DeleteAccessKey { access_key_id, .. } => (
-            "To note that the key is deleted at AWS",
-            format!("delete aws-key {access_key_id} --remote-cluster-id {peer}"),
-        ),
-        Remedy::AnswerRequest { .. }
-        | Remedy::DecideResources { .. }
-        | Remedy::CreateClusterRole { .. }
-        | Remedy::CarryIdentity
-        | Remedy::CompareFingerprint { .. }
-        | Remedy::NameKubeconfig { .. } => return None,
-    })
+/// What an administrator has to do before the peering goes on. `None` if somebody else acts
+/// next, or if no command of the tool does it.
+pub(super) fn order(awaited: &Awaited, peer: &ClusterId) -> Option<String> {
+    let remedy = awaited.remedy()?;
+    let (purpose, command) = with_purpose(&remedy, peer)?;
+    Some(format!("{purpose}: liqo-auth {command}."))
 }
 
 /// The name of the peer's tenant namespace: the name of the Namespace with the two

@@ -6,10 +6,13 @@ use futures::{
     StreamExt,
     stream::{self, BoxStream},
 };
-use liqo_auth::{machine::Step, model::ClusterId};
+use liqo_auth::{
+    machine::{Step, drive::SHORTLY},
+    model::ClusterId,
+};
 
 use super::{
-    peer::{ONE_SECOND, SHORTLY, failed},
+    peer::{ONE_SECOND, failed},
     replication::{Held, Originals},
     shared::{Reports, Shared},
 };

@@ -8,12 +8,12 @@ use futures::{
 };
 use kube::api::PostParams;
 use liqo_auth::{
-    machine::Concerns,
+    machine::{Concerns, drive::SHORTLY},
     model::{ClusterId, ObjectRef},
 };
 
 use super::{
-    peer::{ONE_SECOND, SHORTLY, failed},
+    peer::{ONE_SECOND, failed},
     shared::{Reports, Shared},
 };
 use crate::{

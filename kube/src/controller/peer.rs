@@ -6,7 +6,7 @@ use futures::future::join_all;
 use liqo_auth::{
     machine::{
         Awaited, Effect, Machine, Message, Step, View,
-        drive::{self, Next, Run, Stopped},
+        drive::{self, MOST_OVERTAKINGS, Next, Run, SHORTLY, Stopped},
     },
     model::{ClusterId, Object, ObjectError, ObjectRef, names},
 };
@@ -90,7 +90,7 @@ impl Shared {
         let (retry, in_a_row) = self.record(&peer, |record| {
             (record.looks.count(retry), record.looks.in_a_row())
         });
-        if let Some(id) = overtaken.filter(|_| in_a_row >= MOST_ATTEMPTS) {
+        if let Some(id) = overtaken.filter(|_| in_a_row >= MOST_OVERTAKINGS) {
             let message = format!("{id} cannot be written: it is missing or keeps changing");
             reports.insert(message, report(FAILED, Some(id)));
         }
@@ -159,6 +159,7 @@ impl Shared {
                 report(REFUSED, object),
             )
         }));
+        reports.extend(self.awaited(peer, &step));
         outbox.extend(step.outbox);
         Ok(Pause::Until(
             step.wait.next_run(self.clock.now()?, self.poll),
@@ -411,6 +412,20 @@ impl Shared {
         noticed.collect()
     }
 
+    /// What an administrator has to do next, each with the object to decide on.
+    fn awaited(&self, peer: &ClusterId, step: &Step) -> Reports {
+        let mirror = self.mirror();
+        let view = mirror.view(peer).ok();
+        let namespace = tenant_namespace(view.as_ref(), peer);
+        let awaited = step.wait.awaiting.iter().filter_map(|awaited| {
+            let order = events::order(awaited, peer)?;
+            let object = view.as_ref();
+            let object = object.and_then(|view| events::object_awaited(awaited, view, &namespace));
+            Some((order, report(AWAITED, object)))
+        });
+        awaited.collect()
+    }
+
     /// What an event about an object of a peer regards. The peer's tenant namespace contains
     /// the peer's events.
     pub(super) fn regarding(&self, peer: &ClusterId, object: Option<&ObjectRef>) -> Regarding {
@@ -440,9 +455,7 @@ pub(super) fn failed(error: &Error) -> (String, Report) {
 // The reasons of log messages and of Kubernetes events.
 const REFUSED: &str = "Refused";
 const NOTICE: &str = "Notice";
+const AWAITED: &str = "Awaited";
 const FAILED: &str = "Failed";
 const UNSETTLED: &str = "Unsettled";
-pub(super) const MOST_ATTEMPTS: u32 = 8;
-/// Usually long enough for a watch to show another writer's change.
-pub(super) const SHORTLY: Duration = Duration::from_millis(50);
 pub(super) const ONE_SECOND: Duration = Duration::from_secs(1);

@@ -22,7 +22,7 @@ use kube::{
 use liqo_auth::{
     assurance::commitment::COMMITMENT_ANNOTATION,
     crypto::{BoxError, Nonce},
-    machine::{Effect, Message, MessageBody, Version},
+    machine::{Effect, Message, MessageBody, Version, drive::MOST_OVERTAKINGS},
     model::{
         ClusterId, Identity, IdentitySpec, IdentityType, Kind, Metadata, Object, ObjectRef, Secret,
         Tenant, names,
@@ -246,7 +246,7 @@ impl RemoteCluster {
     /// [`Error::Setup`], [`Error::Request`] and [`Error::TimedOut`].
     pub async fn end(&self) -> Result<bool, Error> {
         let mut was_there = false;
-        for _ in 0..MOST_ATTEMPTS {
+        for _ in 0..MOST_OVERTAKINGS {
             let Some(tenant) = self.tenant().await? else {
                 return Ok(was_there);
             };
@@ -360,7 +360,7 @@ impl RemoteCluster {
             fields.remove("status");
         }
         let api: Api<DynamicObject> = object::api(&self.client, kind, Some(&namespace));
-        for _ in 0..MOST_ATTEMPTS {
+        for _ in 0..MOST_OVERTAKINGS {
             let found = succeeds_in_time(request.clone(), api.get_opt(&id.name)).await?;
             let Some(found) = found else {
                 let parameters = PostParams::default();
@@ -465,4 +465,3 @@ fn version_of(object: &Object) -> Version {
 
 /// The HTTP status of a write with an outdated `resourceVersion`.
 const CONFLICT: u16 = 409;
-const MOST_ATTEMPTS: u32 = 8;

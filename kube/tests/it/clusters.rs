@@ -34,7 +34,9 @@ pub struct Clusters {
     pub provider: Handle,
     /// The keys of rome.
     pub keys: ProviderKeys,
-    endpoint: Endpoint,
+    pub endpoint: Endpoint,
+    /// milan, as its provider's controller knows it.
+    pub cluster: Cluster,
     running: JoinSet<()>,
 }
 
@@ -60,7 +62,7 @@ impl Clusters {
         let mut running = JoinSet::new();
         let endpoint = signer(&milan, &mut running);
         let (at_rome, at_milan) = (rome.client(), milan.client());
-        let (consumer, provider, keys) =
+        let (consumer, (provider, cluster), keys) =
             controllers_with(at_rome, at_milan, &endpoint, &mut running, configure).await;
         Self {
             keys,
@@ -69,6 +71,7 @@ impl Clusters {
             consumer,
             provider,
             endpoint,
+            cluster,
             running,
         }
     }
@@ -82,7 +85,8 @@ impl Clusters {
     /// One more controller at the provider, with this client.
     pub async fn another_provider_on(&mut self, milan: Client) -> Handle {
         let consumer = &self.consumer;
-        provider(milan, &self.endpoint, consumer, &mut self.running, |it| it).await
+        let started = provider(milan, &self.endpoint, consumer, &mut self.running, |it| it);
+        started.await.0
     }
 
     /// Waits until both sides have authenticated the other.
@@ -132,7 +136,7 @@ pub async fn controllers(
     endpoint: &Endpoint,
     running: &mut JoinSet<()>,
 ) -> (Handle, Handle) {
-    let (consumer, provider, _) =
+    let (consumer, (provider, _), _) =
         controllers_with(rome, milan, endpoint, running, |builder| builder).await;
     (consumer, provider)
 }
@@ -143,7 +147,7 @@ async fn controllers_with(
     endpoint: &Endpoint,
     running: &mut JoinSet<()>,
     configure: Configure,
-) -> (Handle, Handle, ProviderKeys) {
+) -> (Handle, (Handle, Cluster), ProviderKeys) {
     let cluster = Cluster::open(rome).await.unwrap();
     let keys = ProviderKeys::of(&cluster);
     // Each side carries messages to the other one, whose handle is needed first.
@@ -155,7 +159,7 @@ async fn controllers_with(
     let (controller, consumer) = configure(builder).build();
     running.spawn(controller.run(pending()));
     let provider = provider(milan, endpoint, &consumer, running, configure).await;
-    to_provider.set(&provider);
+    to_provider.set(&provider.0);
     consumer.synchronized().await;
     (consumer, provider, keys)
 }
@@ -166,7 +170,7 @@ async fn provider(
     consumer: &Handle,
     running: &mut JoinSet<()>,
     configure: Configure,
-) -> Handle {
+) -> (Handle, Cluster) {
     let cluster = Cluster::open(milan).await.unwrap();
     let builder = Controller::builder(&cluster)
         .provider(provider_of(&cluster, endpoint))
@@ -174,7 +178,7 @@ async fn provider(
     let (controller, handle) = configure(builder).build();
     running.spawn(controller.run(pending()));
     handle.synchronized().await;
-    handle
+    (handle, cluster)
 }
 
 /// A provider's controller without a consumer, and the tasks that run.

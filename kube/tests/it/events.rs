@@ -99,6 +99,41 @@ async fn events_regard_the_objects_that_they_speak_of() {
     assert_eq!(regarding["uid"], tenant["metadata"]["uid"]);
 }
 
+/// What a peering awaits of an administrator.
+#[tokio::test(start_paused = true)]
+async fn a_tenant_that_waits_for_an_approval_is_told_with_the_command() {
+    let clusters = Clusters::start_with(
+        FakeApiServer::with_liqo("rome"),
+        FakeApiServer::with_liqo("milan"),
+        |builder| builder.publish_events(),
+    )
+    .await;
+    let side = Provider::builder(
+        clusters.cluster.id().clone(),
+        clusters.endpoint.clone(),
+        clusters.cluster.record_key(),
+    );
+    let side = side
+        .principals(clusters.cluster.principals())
+        .configure(|config| config.require_approval = true);
+    clusters.provider.set_provider(side.build()).unwrap();
+    clusters.provider.invite(&id("rome")).await.unwrap();
+    let told = |event: &Value| event["reason"] == "Awaited";
+    until(|| clusters.milan.all("events").iter().any(told)).await;
+    let mut events = clusters.milan.all("events");
+    events.retain(told);
+    let [event] = events.as_slice() else {
+        panic!("{events:?}");
+    };
+    assert_eq!(
+        event["note"],
+        "To approve the peer: liqo-auth approve tenant rome."
+    );
+    let tenant = clusters.milan.all("tenants").remove(0);
+    assert_eq!(event["regarding"]["kind"], "Tenant");
+    assert_eq!(event["regarding"]["uid"], tenant["metadata"]["uid"]);
+}
+
 /// Another endpoint, or another key, than the pinned one.
 #[tokio::test(start_paused = true)]
 async fn what_differs_from_a_pin_is_told_with_the_command_that_releases_it() {

@@ -317,10 +317,10 @@ impl Run {
 /// More steps in a row than any exchange has.
 const MOST_STEPS: u32 = 32;
 /// So many times in a row, another writer may be faster.
-const MOST_OVERTAKINGS: u32 = 8;
+pub const MOST_OVERTAKINGS: u32 = 8;
 /// The pause after the first of these times. It grows by itself with each further one, and is
 /// usually long enough for a watch to show the other writer's change.
-const SHORTLY: Duration = Duration::from_millis(50);
+pub const SHORTLY: Duration = Duration::from_millis(50);
 /// A watch that has not shown a change by then may have missed it.
 const LATER: Duration = Duration::from_secs(1);
 /// The pauses before a refusal counts.

@@ -46,6 +46,7 @@ impl Serialize for Error {
             "fault": self.fault().name(),
             "message": message,
             "advice": self.advice(),
+            "remedy": self.remedy(),
             "disposition": match self.disposition() {
                 Disposition::Retry => "retry",
                 Disposition::WaitForChange => "waitForChange",

@@ -23,7 +23,7 @@
 //! | [`Wait`](super::Wait) | `wakeAt`, `awaiting` |
 //! | [`Status`](super::Status) | `side` (`provider` or `consumer`), `peer`, `tenant`, `condition`, `conditionHeld`, `nonceUntil`, `controlPlane`, `slices`, `notices`, `due`, `awaits`, `refused` |
 //! | [`HolderStatus`](super::HolderStatus) | `type` (`controlPlane` or `slice` with `slice`), `phase`, `stage` (`inProgress`, `waiting`, `authenticated`, `refused` or `ending`), `certificate` (with `fingerprint`, `validFrom`, `validUntil`), `validUntil`, `renewalDueAt`, `refused`, `authentication` and `resources` (`Accepted` or `Denied`), `cordoned` |
-//! | [`Error`](crate::error::Error) | `code`, `fault` (the family, such as `PeerMisbehaved`), `rule` (its number), `object`, `field`, `message`, `advice`, `disposition` (`retry`, `waitForChange` or `giveUp`) |
+//! | [`Error`](crate::error::Error) | `code`, `fault` (the family, such as `PeerMisbehaved`), `rule` (its number), `object`, `field`, `message`, `advice`, `remedy`, `disposition` (`retry`, `waitForChange` or `giveUp`) |
 //! | [`Event`](crate::audit::Event) | `peer`, `decision` (its name, such as `HandshakeVerified`), `object`, `key`, `rule`, and `details` or, for `Refused`, `error` |
 //!
 //! The types of a [`Notice`](super::Notice). In a `Step` and in a `Status`, each has the
@@ -57,10 +57,11 @@
 //!
 //! | `code` | fields |
 //! |---|---|
-//! | `invite`, `approve`, `carryIdentity` | |
+//! | `invite`, `replaceNonce`, `carryNonce`, `approve`, `carryIdentity`, `authenticateAgain`, `release` | |
 //! | `answerRequest` | `id` |
 //! | `deleteAccessKey` | `userArn`, `accessKeyId` |
-//! | `decideResources`, `uncordonSlice` | `slice` |
+//! | `signAgain` | `object`, `force` |
+//! | `decideResources`, `uncordonSlice`, `requestSlice`, `deleteSlice` | `slice` |
 //! | `confirmGrant` | `slice`, `resources` |
 //! | `liftCondition` | `condition` |
 //! | `createClusterRole` | `labelValue` |

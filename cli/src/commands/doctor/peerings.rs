@@ -147,6 +147,13 @@ fn ailment(remedy: &Remedy, peer: &str) -> Option<String> {
         | Remedy::DecideResources { .. }
         | Remedy::ConfirmGrant { .. }
         | Remedy::UncordonSlice { .. }
-        | Remedy::CompareFingerprint { .. } => None,
+        | Remedy::CompareFingerprint { .. }
+        | Remedy::ReplaceNonce
+        | Remedy::CarryNonce
+        | Remedy::AuthenticateAgain
+        | Remedy::Release
+        | Remedy::SignAgain { .. }
+        | Remedy::RequestSlice { .. }
+        | Remedy::DeleteSlice { .. } => None,
     }
 }

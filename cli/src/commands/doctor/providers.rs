@@ -60,7 +60,7 @@ fn judged(provider: &Kubeconfig, login: Login, home: &Home) -> Result<Option<Fin
     let Kubeconfig {
         cluster, server, ..
     } = provider;
-    let (own, program, options) = (home.cluster_id(), program(), home.site().options());
+    let (own, program) = (home.cluster_id(), program());
     Ok(match login {
         Login::Succeeds => None,
         Login::NotTried(reason) => return Err(reason),
@@ -80,7 +80,7 @@ fn judged(provider: &Kubeconfig, login: Login, home: &Home) -> Result<Option<Fin
             ),
         )),
         Login::NotTrusted(NotTrusted { why, reason }) => {
-            let release = release_command(&options, cluster);
+            let release = release_command(home, cluster);
             Some(Finding::new(
                 reason,
                 match why {

@@ -5,6 +5,8 @@ use std::{
     process::Command,
 };
 
+use serde_json::json;
+
 use super::{Cluster, start_as, until};
 use crate::tool::Folder;
 
@@ -74,6 +76,39 @@ fn files_that_are_wrong_are_refused_at_the_start() {
     let options = format!("{options} --webhook-client-ca empty");
     let error = folder.refused(&format!("{run} {options}"), "", 2);
     assert!(error.contains("empty is no CA certificate"), "{error}");
+}
+
+#[test]
+fn the_metrics_count_the_remedies_of_refusals() {
+    let folder = Folder::new();
+    let milan = Cluster::start(&folder, "milan");
+    milan.server.put(json!({
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {
+            "name": "liqo-tenant-rome",
+            "labels": { "liqo.io/remote-cluster-id": "rome", "liqo.io/tenant-namespace": "true" },
+        },
+    }));
+    milan.server.put(json!({
+        "apiVersion": "authentication.liqo.io/v1beta1",
+        "kind": "Tenant",
+        "metadata": {
+            "name": "rome",
+            "namespace": "liqo-tenant-rome",
+            "labels": { "liqo.io/remote-cluster-id": "rome" },
+        },
+        "spec": { "clusterID": "rome" },
+    }));
+    let options = "--kubeconfig milan --provider --metrics 127.0.0.1:0";
+    let running = start_as(&folder, options);
+    let metrics = running.metrics();
+    // The provider has no nonce that the Tenant could sign.
+    let asked = "liqo_auth_remedies_wanted{side=\"provider\",remedy=\"invite\"} 1";
+    until("the refusal counts", || {
+        get(metrics, "127.0.0.1", "").contains(asked)
+    });
+    running.stop();
 }
 
 /// The metrics at an address, for a client with an address of its own.

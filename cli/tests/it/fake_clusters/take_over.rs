@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Cluster;
 use crate::tool::Folder;
 
-const APPROVE: &str = "approve resourceslice mypool --remote-cluster-id rome --kubeconfig milan";
+const APPROVE: &str = "approve resourceslice mypool --kubeconfig milan --remote-cluster-id rome";
 
 /// Two clusters with a slice of 16 CPU, with the objects that Liqo leaves.
 fn of_liqo(folder: &Folder) -> (Cluster, Cluster) {

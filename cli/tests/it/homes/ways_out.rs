@@ -357,7 +357,7 @@ fn status_prints_whole_commands_and_a_drain_the_one_that_lifts_it() {
     folder.ok("unauthenticate --yes --home cl-consumer --remote-home cl-provider");
     let status = folder.run("status --home cl-provider");
     let says =
-        "To do here: liqo-auth create nonce --remote-cluster-id cl-consumer --home cl-provider\n";
+        "To do here: liqo-auth create nonce --home cl-provider --remote-cluster-id cl-consumer\n";
     assert_eq!((status.code, status.err.as_str()), (0, says), "{status:?}");
     folder.ok(AUTHENTICATE);
     folder.ok("drain tenant cl-consumer --home cl-provider");

@@ -30,7 +30,7 @@ fn names_of_files_do_not_steer_the_terminal() {
             0,
         ),
         (
-            format!("create nonce --remote-cluster-id cl-b --home {HOME}"),
+            format!("create nonce --home {HOME} --remote-cluster-id cl-b"),
             0,
         ),
         (format!("status --kubeconfig {HOME}.none"), 2),

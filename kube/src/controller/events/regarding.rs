@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use liqo_auth::{
-    machine::{Notice, View},
+    machine::{Awaited, Notice, View},
     model::{Kind, Object, ObjectRef, names},
 };
 
@@ -82,8 +82,7 @@ pub(in crate::controller) fn object_of(
             named(Kind::Secret, names::NONCE_SECRET)
         }
         Notice::ConditionHeld { .. } | Notice::NoClusterRole { .. } | Notice::RenewalNotCarried => {
-            let mut all = view.objects().map(Object::id);
-            all.find(|id| id.kind == Kind::Tenant && id.namespace == namespace)
+            tenant(view, namespace)
         }
         Notice::ProviderUnproven
         | Notice::ProviderKeyFirstSeen { .. }
@@ -98,6 +97,24 @@ pub(in crate::controller) fn object_of(
         }
         Notice::SignaturesWait { .. } => None,
     }
+}
+
+/// The object that an administrator has to decide on in this tenant namespace. `None` if it is
+/// the whole peering.
+pub(in crate::controller) fn object_awaited(
+    awaited: &Awaited,
+    view: &View<'_>,
+    namespace: &str,
+) -> Option<ObjectRef> {
+    match awaited {
+        Awaited::Approval => tenant(view, namespace),
+        _ => None,
+    }
+}
+
+fn tenant(view: &View<'_>, namespace: &str) -> Option<ObjectRef> {
+    let mut all = view.objects().map(Object::id);
+    all.find(|id| id.kind == Kind::Tenant && id.namespace == namespace)
 }
 
 /// The longest name of an object that an event can regard: the name of an event has at most

@@ -21,7 +21,11 @@ use std::{collections::BTreeMap, future::pending, sync::Arc, time::Duration};
 use futures::{FutureExt, future::BoxFuture, stream::FuturesUnordered};
 use liqo_auth::{
     error::Error as LibraryError,
-    machine::{Step, View, replication},
+    machine::{
+        Step, View,
+        drive::{MOST_OVERTAKINGS, SHORTLY},
+        replication,
+    },
     model::{ClusterId, ObjectRef},
 };
 use tokio::{sync::Notify, time::sleep};
@@ -29,11 +33,7 @@ use tokio::{sync::Notify, time::sleep};
 pub(super) use self::originals::{Held, Originals};
 
 use self::{originals::Identity, remote::Remote};
-use super::{
-    failures::Failures,
-    peer::{MOST_ATTEMPTS, ONE_SECOND, SHORTLY},
-    shared::Shared,
-};
+use super::{failures::Failures, peer::ONE_SECOND, shared::Shared};
 use crate::{Error, error::with_sources};
 
 /// The running replications, one for each provider.
@@ -194,7 +194,7 @@ impl Replication {
         let again = self.failures.count(first);
         // A conflict with another writer is over soon.
         let is_conflict = first == Some(SHORTLY);
-        let is_lasting = !is_conflict || self.failures.in_a_row() >= MOST_ATTEMPTS;
+        let is_lasting = !is_conflict || self.failures.in_a_row() >= MOST_OVERTAKINGS;
         if failure.is_some() && is_lasting && self.reported != failure {
             let note = failure.clone().unwrap_or_default();
             tracing::warn!(peer = %self.peer, reason = NOT_REPLICATED, "{note}");

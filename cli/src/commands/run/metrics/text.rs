@@ -102,7 +102,10 @@ fn statuses(handle: &Handle) -> Vec<Status> {
 /// What an administrator is asked for: by notices, and by what is awaited.
 fn remedies(status: &Status) -> impl Iterator<Item = Remedy> {
     let of_notices = status.notices.iter().filter_map(Notice::remedy);
-    of_notices.chain(status.awaits.iter().filter_map(Awaited::remedy))
+    let of_awaited = status.awaits.iter().filter_map(Awaited::remedy);
+    let of_refusals = status.refused.iter();
+    let of_refusals = of_refusals.filter_map(|refused| refused.error.remedy());
+    of_notices.chain(of_awaited).chain(of_refusals)
 }
 
 fn identity(holder: &HolderStatus) -> Identity {

@@ -1,0 +1,147 @@
+//! The commands of the tool `liqo-auth` that are remedies.
+
+use liqo_auth::{
+    machine::Remedy,
+    model::{ClusterId, Kind},
+};
+
+/// The command of the tool `liqo-auth` that does what a remedy says, without the name of the
+/// program and the options that name the cluster. `None` if no command does it, or if the
+/// command depends on more than the remedy, such as the side.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::machine::Remedy;
+/// use liqo_auth_kube::command_of;
+///
+/// let peer = "rome".parse()?;
+/// let command = command_of(&Remedy::Invite, &peer);
+/// assert_eq!(command.as_deref(), Some("create nonce --remote-cluster-id rome"));
+/// assert_eq!(command_of(&Remedy::CarryIdentity, &peer), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn command_of(remedy: &Remedy, peer: &ClusterId) -> Option<String> {
+    with_purpose(remedy, peer).map(|(_, command)| command)
+}
+
+/// What a command is for, and the command.
+pub(crate) fn with_purpose(remedy: &Remedy, peer: &ClusterId) -> Option<(&'static str, String)> {
+    let of_peer = format!("--remote-cluster-id {peer}");
+    Some(match remedy {
+        Remedy::Invite => ("To invite the peer", format!("create nonce {of_peer}")),
+        Remedy::ReplaceNonce => (
+            "To make another nonce",
+            format!("create nonce {of_peer} --replace"),
+        ),
+        Remedy::Approve => ("To approve the peer", format!("approve tenant {peer}")),
+        Remedy::Release => ("To forget what is pinned", format!("release {of_peer}")),
+        Remedy::LiftCondition { .. } => {
+            ("To lift the condition", format!("uncordon tenant {peer}"))
+        }
+        Remedy::SignAgain { object, force } => {
+            let holder = match object.kind {
+                Kind::ResourceSlice => format!("resourceslice {} {of_peer}", object.name),
+                _ => format!("tenant {peer}"),
+            };
+            let force = if *force { " --force" } else { "" };
+            (
+                "To have the certificate signed again",
+                format!("sign-again {holder}{force}"),
+            )
+        }
+        Remedy::ConfirmGrant { slice, .. } => (
+            "To confirm a grant of Liqo",
+            format!("approve resourceslice {} {of_peer}", slice.name),
+        ),
+        Remedy::UncordonSlice { slice } => (
+            "To lift the cordon of a slice",
+            format!("uncordon resourceslice {} {of_peer}", slice.name),
+        ),
+        Remedy::RequestSlice { slice } => (
+            "To request the slice",
+            format!("create resourceslice {} {of_peer}", slice.name),
+        ),
+        Remedy::DeleteSlice { slice } => (
+            "To delete the slice",
+            format!("delete resourceslice {} {of_peer}", slice.name),
+        ),
+        Remedy::DeleteAccessKey { access_key_id, .. } => (
+            "To note that the key is deleted at AWS",
+            format!("delete aws-key {access_key_id} {of_peer}"),
+        ),
+        Remedy::AnswerRequest { .. }
+        | Remedy::AuthenticateAgain
+        | Remedy::CarryIdentity
+        | Remedy::CarryNonce
+        | Remedy::CompareFingerprint { .. }
+        | Remedy::CreateClusterRole { .. }
+        | Remedy::DecideResources { .. }
+        | Remedy::NameKubeconfig { .. } => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use liqo_auth::model::{ObjectRef, TenantCondition};
+
+    use super::*;
+
+    #[test]
+    fn each_command_is_one_of_the_tool() {
+        let of = |kind, name| ObjectRef::new(kind, "liqo-tenant-rome", name);
+        let slice = || of(Kind::ResourceSlice, "pool");
+        let sign_again = |object, force| Remedy::SignAgain { object, force };
+        let peer = "rome".parse().unwrap();
+        for (remedy, command) in [
+            (Remedy::Invite, "create nonce --remote-cluster-id rome"),
+            (
+                Remedy::ReplaceNonce,
+                "create nonce --remote-cluster-id rome --replace",
+            ),
+            (Remedy::Approve, "approve tenant rome"),
+            (Remedy::Release, "release --remote-cluster-id rome"),
+            (
+                Remedy::LiftCondition {
+                    condition: TenantCondition::Drained,
+                },
+                "uncordon tenant rome",
+            ),
+            (
+                sign_again(of(Kind::Tenant, "any"), false),
+                "sign-again tenant rome",
+            ),
+            (
+                sign_again(slice(), true),
+                "sign-again resourceslice pool --remote-cluster-id rome --force",
+            ),
+            (
+                Remedy::ConfirmGrant {
+                    slice: slice(),
+                    resources: [].into(),
+                },
+                "approve resourceslice pool --remote-cluster-id rome",
+            ),
+            (
+                Remedy::UncordonSlice { slice: slice() },
+                "uncordon resourceslice pool --remote-cluster-id rome",
+            ),
+            (
+                Remedy::RequestSlice { slice: slice() },
+                "create resourceslice pool --remote-cluster-id rome",
+            ),
+            (
+                Remedy::DeleteSlice { slice: slice() },
+                "delete resourceslice pool --remote-cluster-id rome",
+            ),
+            (
+                Remedy::DeleteAccessKey {
+                    user_arn: "arn:aws:iam::1:user/rome".to_owned(),
+                    access_key_id: "AKIA1".to_owned(),
+                },
+                "delete aws-key AKIA1 --remote-cluster-id rome",
+            ),
+        ] {
+            assert_eq!(command_of(&remedy, &peer).as_deref(), Some(command));
+        }
+    }
+}
