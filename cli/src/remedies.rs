@@ -11,7 +11,7 @@ use liqo_auth::{
     machine::Remedy,
     model::ClusterId,
 };
-use liqo_auth_kube::command_of;
+use liqo_auth_kube::{command_of, sentence_of};
 use serde::Serialize;
 
 pub(crate) use self::carried::earlier;
@@ -123,12 +123,7 @@ fn deed(
             let drain = with_options(home, &format!("drain tenant {peer}"));
             format!("The command that drains the peer is {drain}.")
         }
-        Remedy::SignAgain { force: false, .. } => format!("Then the command is {}.", command()?),
-        Remedy::RequestSlice { .. } => format!(
-            "The command is {}, with the resources that you want. The setting is signSlicesMadeByAnyone: true under {peer} in peers.",
-            command()?
-        ),
-        _ => format!("The command is {}.", command()?),
+        _ => sentence_of(remedy, peer, &command()?),
     })
 }
 

@@ -15,7 +15,7 @@
 //! | [`resource`] | describes a kind of the library to kube-rs, for your own requests |
 //! | [`list`], [`get`], [`answered`] | read the objects that a tool needs for one command |
 //! | [`LimitsEnforcement`] | how strict the Quotas are that a controller makes for offloading |
-//! | [`command_of`] | the command of the tool that is a remedy |
+//! | [`command_of`], [`sentence_of`] | the command of the tool that is a remedy, and a sentence with it |
 //! | [`apply`] | sends one [`Effect`](liqo_auth::machine::Effect) to the API server |
 //!
 //! The library decides, and this crate does the I/O. Watches feed a
@@ -79,7 +79,7 @@ pub use live::{answered, follow, list};
 pub use object::{find, get, resource};
 pub use offloading::LimitsEnforcement;
 pub use proxy::{Unreachable, client_of, client_within, config_of};
-pub use remedies::command_of;
+pub use remedies::{command_of, sentence_of};
 pub use transport::{Link, RemoteCluster, Transport};
 
 /// The README's example, compiled.

@@ -24,6 +24,29 @@ pub fn command_of(remedy: &Remedy, peer: &ClusterId) -> Option<String> {
     with_purpose(remedy, peer).map(|(_, command)| command)
 }
 
+/// A sentence with the command of a remedy, as a person types it, after the advice of the error.
+///
+/// # Examples
+/// ```
+/// use liqo_auth::machine::Remedy;
+/// use liqo_auth_kube::{command_of, sentence_of};
+///
+/// let (remedy, peer) = (Remedy::Approve, "rome".parse()?);
+/// let command = command_of(&remedy, &peer).map(|command| format!("liqo-auth {command}"));
+/// let sentence = sentence_of(&remedy, &peer, &command.unwrap_or_default());
+/// assert_eq!(sentence, "The command is liqo-auth approve tenant rome.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn sentence_of(remedy: &Remedy, peer: &ClusterId, command: &str) -> String {
+    match remedy {
+        Remedy::SignAgain { force: false, .. } => format!("Then the command is {command}."),
+        Remedy::RequestSlice { .. } => format!(
+            "The command is {command}, with the resources that you want. The setting is signSlicesMadeByAnyone: true under {peer} in peers."
+        ),
+        _ => format!("The command is {command}."),
+    }
+}
+
 /// What a command is for, and the command.
 pub(crate) fn with_purpose(remedy: &Remedy, peer: &ClusterId) -> Option<(&'static str, String)> {
     let of_peer = format!("--remote-cluster-id {peer}");
@@ -85,6 +108,25 @@ mod tests {
     use liqo_auth::model::{ObjectRef, TenantCondition};
 
     use super::*;
+
+    #[test]
+    fn what_a_person_does_before_a_command_or_with_it_is_said() {
+        let slice = ObjectRef::new(Kind::ResourceSlice, "liqo-tenant-rome", "pool");
+        let peer = "rome".parse().unwrap();
+        let sign_again = |force| {
+            let object = slice.clone();
+            sentence_of(&Remedy::SignAgain { object, force }, &peer, "sign-again")
+        };
+        assert_eq!(sign_again(false), "Then the command is sign-again.");
+        assert_eq!(sign_again(true), "The command is sign-again.");
+        let request = Remedy::RequestSlice {
+            slice: slice.clone(),
+        };
+        assert_eq!(
+            sentence_of(&request, &peer, "create"),
+            "The command is create, with the resources that you want. The setting is signSlicesMadeByAnyone: true under rome in peers."
+        );
+    }
 
     #[test]
     fn each_command_is_one_of_the_tool() {

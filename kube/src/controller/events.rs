@@ -22,7 +22,7 @@ pub(super) use self::regarding::{Regarding, object_awaited, object_of};
 use self::{budget::Budget, series::AllSeries};
 use crate::{
     error::{succeeds_in_time, with_sources},
-    remedies::{command_of, with_purpose},
+    remedies::{command_of, sentence_of, with_purpose},
 };
 
 /// Publishes events. If an event cannot be published, the failure is only logged. A peer causes
@@ -129,8 +129,12 @@ fn note_on(decided: &audit::Event) -> String {
 /// What is refused of a peer, why, and what to do.
 pub(super) fn refusal(error: &Error, peer: &ClusterId) -> String {
     let advice = format!("{error}. {}", error.advice());
-    match error.remedy().and_then(|remedy| command_of(&remedy, peer)) {
-        Some(command) => format!("{advice} The command is liqo-auth {command}."),
+    let sentence = error.remedy().and_then(|remedy| {
+        let command = command_of(&remedy, peer)?;
+        Some(sentence_of(&remedy, peer, &format!("liqo-auth {command}")))
+    });
+    match sentence {
+        Some(sentence) => format!("{advice} {sentence}"),
         None => advice,
     }
 }

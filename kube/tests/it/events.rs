@@ -15,8 +15,9 @@ use serde_json::{Value, json};
 use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
-    clusters::{Clusters, id, signer},
+    clusters::{Clusters, consumer_of, id, signer},
     fake::FakeApiServer,
+    guard::put_slice_beside_a_tenant,
     remote_cluster::tenant_namespace,
 };
 
@@ -169,6 +170,29 @@ async fn what_differs_from_a_pin_is_told_with_the_command_that_releases_it() {
         let tells = |event: &Value| event["note"].as_str().unwrap().contains(&command);
         until(|| server.all("events").iter().any(tells)).await;
     }
+}
+
+/// A person may have made the slice, or the provider.
+#[tokio::test(start_paused = true)]
+async fn a_slice_that_the_provider_may_have_made_is_told_with_both_ways_out() {
+    let rome = FakeApiServer::with_liqo("rome");
+    put_slice_beside_a_tenant(&rome);
+    let cluster = Cluster::open(rome.client()).await.unwrap();
+    let builder = Controller::builder(&cluster).consumer(consumer_of(&cluster));
+    let (controller, _handle) = builder.publish_events().build();
+    let mut running = JoinSet::new();
+    running.spawn(controller.run(pending()));
+    let tells = |event: &Value| {
+        let note = event["note"].as_str().unwrap();
+        event["regarding"]["name"] == "mypool"
+            && [
+                "The command is liqo-auth create resourceslice mypool --remote-cluster-id milan, with",
+                "The setting is signSlicesMadeByAnyone: true under milan in peers.",
+            ]
+            .iter()
+            .all(|way_out| note.contains(way_out))
+    };
+    until(|| rome.all("events").iter().any(tells)).await;
 }
 
 /// The public key of another cluster with the same ID, as a Tenant has it.

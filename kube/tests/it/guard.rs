@@ -309,24 +309,29 @@ fn known(server: &FakeApiServer) -> Value {
     content(server)["known"]["mypool"].clone()
 }
 
-/// `milan` is a consumer of `rome` as well, so it may write in its tenant namespace at `rome`.
-#[tokio::test(start_paused = true)]
-async fn a_slice_is_accepted_before_it_is_stored() {
-    let server = FakeApiServer::with_liqo("rome").with_late_watches(&["resourceslices"]);
+/// A slice of `rome` for `milan`, which is a consumer of `rome` as well: so it may write in its tenant
+/// namespace at `rome`.
+pub fn put_slice_beside_a_tenant(rome: &FakeApiServer) {
     let of_liqo = "authentication.liqo.io/v1beta1";
-    server.put(Object::from(Namespace::for_tenant(&id("milan"))).to_value());
-    server.put(json!({
+    rome.put(Object::from(Namespace::for_tenant(&id("milan"))).to_value());
+    rome.put(json!({
         "apiVersion": of_liqo, "kind": "Tenant",
         "metadata": {"name": "milan", "namespace": "liqo-tenant-milan"},
         "spec": {"clusterID": "milan"},
     }));
-    server.put(json!({
+    rome.put(json!({
         "apiVersion": of_liqo, "kind": "ResourceSlice",
         "metadata": {"name": "mypool", "namespace": "liqo-tenant-milan", "labels": {
             "liqo.io/replication": "true", "liqo.io/remoteID": "milan",
             "liqo.io/remote-cluster-id": "milan"}},
         "spec": {"class": "default", "resources": {"cpu": 2}},
     }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slice_is_accepted_before_it_is_stored() {
+    let server = FakeApiServer::with_liqo("rome").with_late_watches(&["resourceslices"]);
+    put_slice_beside_a_tenant(&server);
     let asking = |cpu: u32| {
         let mut slice = server.all("resourceslices").remove(0);
         slice["spec"]["resources"]["cpu"] = json!(cpu);
