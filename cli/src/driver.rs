@@ -114,17 +114,27 @@ impl<M: Machine + PeerRole> Driver<'_, M> {
     }
 
     /// Receives a message in memory, and does not save the home. A refusal is
-    /// logged at once.
+    /// logged at once. On a cluster, a controller may have changed a record since it was read: then
+    /// the message is received again, with the record that is there now.
     pub(crate) fn receive(&mut self, body: impl Into<MessageBody>, subject: &str) -> Result<Step> {
         let message = Message::new(&self.peer, self.machine.cluster_id(), body);
-        let step = self
-            .machine
-            .receive(&self.view(), message, self.clock.env()?);
-        if let Err(error) = &step {
+        let mut run = Run::of_one_step();
+        let (machine, peer, clock) = (&self.machine, &self.peer, self.clock);
+        let mut refused = None;
+        let received = go_on(&mut run, self.home, clock, |home| {
+            let step = machine.receive(&home.view(peer), message.clone(), clock.env()?);
+            step.map_err(|error| {
+                let failure = refusal(home, peer, M::PEER_IS, subject, &error);
+                refused = Some(error);
+                failure
+            })
+        });
+        if let Some(error) = refused {
             let now = self.clock.now()?;
-            self.home.log_refusal(&self.peer, error, now)?;
+            self.home.log_refusal(&self.peer, &error, now)?;
         }
-        self.carry_out(step, subject)
+        received?;
+        Ok(run.into_step())
     }
 
     /// Carries out an administrator's command. On a cluster, a controller may act on
@@ -150,17 +160,6 @@ impl<M: Machine + PeerRole> Driver<'_, M> {
 
     pub(crate) fn failure(&self, error: &Error) -> Failure {
         failure(self.home, error)
-    }
-
-    /// The failure, with the commands that its advice speaks of.
-    fn refusal(&self, subject: &str, error: &Error) -> Failure {
-        refusal(self.home, &self.peer, M::PEER_IS, subject, error)
-    }
-
-    fn carry_out(&mut self, step: Result<Step, Error>, subject: &str) -> Result<Step> {
-        let step = step.map_err(|error| self.refusal(subject, &error))?;
-        self.home.carry_out(&step, self.clock.now()?)?;
-        Ok(step)
     }
 }
 

@@ -24,24 +24,53 @@ fn tenant(command: &str) -> String {
     format!("{command} tenant rome --kubeconfig milan")
 }
 
-/// Runs a command. Another one runs to its end before the first request of this one that
-/// writes reaches the server.
-fn overtaken(folder: &Folder, milan: &Cluster, command: &str, by: &str) -> Run {
-    let before = milan.delay.held.load(Ordering::Relaxed);
-    milan.delay.holds_next_write.store(true, Ordering::Relaxed);
-    let overtaken = folder
-        .command(&tenant(command))
+/// Runs a command. Something else happens before the first request of this one that writes reaches
+/// the server.
+fn held(folder: &Folder, cluster: &Cluster, command: &str, meanwhile: impl FnOnce()) -> Run {
+    let before = cluster.delay.held.load(Ordering::Relaxed);
+    cluster
+        .delay
+        .holds_next_write
+        .store(true, Ordering::Relaxed);
+    let held = folder
+        .command(command)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     until("the command writes", || {
-        milan.delay.held.load(Ordering::Relaxed) > before
+        cluster.delay.held.load(Ordering::Relaxed) > before
     });
-    folder.ok(&tenant(by));
-    milan.delay.may_go_on.notify_one();
-    Run::of(overtaken.wait_with_output().unwrap())
+    meanwhile();
+    cluster.delay.may_go_on.notify_one();
+    Run::of(held.wait_with_output().unwrap())
+}
+
+/// Runs a command about the Tenant, during which another one runs to its end.
+fn overtaken(folder: &Folder, milan: &Cluster, command: &str, by: &str) -> Run {
+    held(folder, milan, &tenant(command), || {
+        folder.ok(&tenant(by));
+    })
+}
+
+/// The consumer's controller writes the same record.
+#[test]
+fn a_message_is_received_again_if_somebody_else_has_changed_the_record() {
+    let folder = Folder::new();
+    let (rome, _milan) = authenticated(&folder);
+    folder.ok("release --yes --remote-cluster-id milan --kubeconfig rome");
+    let record = || rome.named("secrets", "liqo-auth-consumer-milan").remove(0);
+    let released = record();
+    let run = held(&folder, &rome, &format!("authenticate {BOTH}"), || {
+        assert_eq!(record(), released);
+        let mut changed = record();
+        changed["metadata"]["annotations"]["example.com/seen"] = json!("true");
+        changed["metadata"]["resourceVersion"].take();
+        rome.server.replace(&changed);
+    });
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_ne!(record()["data"], released["data"]);
 }
 
 #[test]
