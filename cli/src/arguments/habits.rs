@@ -8,7 +8,7 @@ use clap::{
 };
 
 use super::pages;
-use crate::output::{escaped, printable};
+use crate::output::{escaped, masked, printable};
 
 /// The level of `--verbose`, which liqoctl has as a switch.
 pub(super) fn level(text: &str) -> Result<u8, String> {
@@ -40,7 +40,11 @@ fn with_escapes(mut error: Error) -> Error {
         ContextKind::InvalidValue,
     ] {
         if let Some(ContextValue::String(typed)) = error.get(kind) {
-            let shown = ContextValue::String(escaped(typed));
+            let typed = match typed.contains("://") {
+                true => masked(typed),
+                false => typed.clone(),
+            };
+            let shown = ContextValue::String(escaped(&typed));
             error.insert(kind, shown);
         }
     }

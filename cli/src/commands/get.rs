@@ -20,7 +20,7 @@ use crate::{
     context::Context,
     failure::{Failure, Result},
     home::{Home, SecretValue, Use},
-    output::Table,
+    output::{Table, masked},
     provider_side::{has_tenant, tenant_in},
 };
 
@@ -61,7 +61,7 @@ pub(super) fn tenants(context: &Context, list: &List) -> Result<()> {
                     |_| "<unusable>".to_owned(),
                     |key| key.fingerprint().to_string(),
                 ),
-                tenant.spec.proxy_url.clone().unwrap_or_default(),
+                masked(tenant.spec.proxy_url.as_deref().unwrap_or_default()),
                 ends(tenant.status.auth_params.as_ref()),
             ]);
         }
@@ -98,7 +98,7 @@ pub(super) fn identities(context: &Context, list: &List) -> Result<()> {
             let auth_params = &identity.spec.auth_params;
             table.add_cells([
                 identity.spec.cluster_id.clone(),
-                auth_params.api_server.clone(),
+                masked(&auth_params.api_server),
                 ends(Some(auth_params)),
             ]);
         }

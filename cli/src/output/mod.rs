@@ -22,4 +22,4 @@ pub(crate) use program::program;
 pub(crate) use table::{Cell, Table};
 pub(crate) use tone::{ColorChoice, Tone};
 pub(crate) use tree::Node;
-pub(crate) use written::{escaped, path, printable, quoted};
+pub(crate) use written::{escaped, masked, path, printable, quoted};

@@ -20,6 +20,18 @@ pub(crate) fn escaped(text: &str) -> String {
     }
 }
 
+/// A URL of others, without the user and the password in it.
+pub(crate) fn masked(url: &str) -> String {
+    let (scheme, rest) = match url.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), url),
+    };
+    match rest.rsplit_once('@') {
+        None => url.to_owned(),
+        Some((_, place)) => format!("{scheme}***@{place}"),
+    }
+}
+
 /// A text of any length, in which nothing but the ends of its lines controls a terminal.
 pub(crate) fn printable(text: &str) -> String {
     text.chars()
@@ -78,6 +90,20 @@ fn is_unseen(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_url_is_shown_without_its_user_and_password() {
+        for (url, shown) in [
+            ("https://a:Sesame@host:6443/x", "https://***@host:6443/x"),
+            ("a:Sesame@host", "***@host"),
+            // Such a password makes it no URL.
+            ("https://a:Ses/ame@1@host", "https://***@host"),
+            ("https://host:6443/x", "https://host:6443/x"),
+            ("host", "host"),
+        ] {
+            assert_eq!(masked(url), shown);
+        }
+    }
 
     #[test]
     fn a_terminal_is_not_steered() {

@@ -50,6 +50,7 @@ pub async fn config_of(
     proxy.as_deref().map(|url| usable(url, FIELD)).transpose()?;
     let config = Config::from_custom_kubeconfig(kubeconfig, options).await;
     let mut config = config.map_err(unusable)?;
+    config.cluster_url = without_login(config.cluster_url);
     // The rules of kube-rs for NO_PROXY and for loopback addresses are not those of kubectl.
     config.proxy_url = chosen(proxy.as_deref(), &config.cluster_url)?;
     Ok(config)
@@ -170,6 +171,19 @@ fn field_of(proxy: &Uri, api_server: &Uri) -> String {
     let named = environment::proxy_for(api_server, variable);
     let named = named.filter(|(_, url)| url.parse::<Uri>().is_ok_and(|url| url == *proxy));
     named.map_or_else(|| FIELD.to_owned(), |(name, _)| of_environment(name))
+}
+
+/// The URL of an API server without the user and the password in it. No request has them, and
+/// whatever names the URL, such as a log of requests, would show them.
+fn without_login(api_server: Uri) -> Uri {
+    let authority = api_server.authority();
+    let bare = authority.and_then(|it| it.as_str().rsplit_once('@')?.1.parse().ok());
+    let Some(bare) = bare else {
+        return api_server;
+    };
+    let mut parts = api_server.into_parts();
+    parts.authority = Some(bare);
+    Uri::from_parts(parts).unwrap_or_default()
 }
 
 /// The scheme, the host and the port of a proxy.

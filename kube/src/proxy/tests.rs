@@ -148,3 +148,19 @@ async fn a_proxy_that_cannot_be_used_is_named_without_its_password() {
     assert!(shown.contains("socks5 is not supported"), "{shown}");
     assert!(!shown.contains("secret"), "{shown}");
 }
+
+#[test]
+fn the_url_of_an_api_server_loses_its_user_and_password_alone() {
+    for (url, without) in [
+        (
+            "https://rome:hunter2@milan:6443/k8s",
+            "https://milan:6443/k8s",
+        ),
+        ("https://rome@[::1]:6443", "https://[::1]:6443/"),
+        ("rome:hunter2@milan:6443", "milan:6443"),
+        ("https://milan:6443", "https://milan:6443/"),
+    ] {
+        let url: Uri = url.parse().unwrap();
+        assert_eq!(without_login(url).to_string(), without);
+    }
+}

@@ -11,8 +11,13 @@ use liqo_auth::{
 
 use super::{Inspection, Report, report::Compare, slice_identity};
 use crate::{
-    consumer_side::ConsumerSide, failure::Result, home::Home, loopback::LOOPBACK, output::escaped,
-    remedies::Role, subject,
+    consumer_side::ConsumerSide,
+    failure::Result,
+    home::Home,
+    loopback::LOOPBACK,
+    output::{escaped, masked},
+    remedies::Role,
+    subject,
 };
 
 pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Result<Report> {
@@ -213,13 +218,13 @@ fn describe(
     let auth_params = &spec.auth_params;
     report.say("Provider", escaped(&spec.cluster_id));
     report.say("Type", spec.identity_type.to_string());
-    report.say("API server", escaped(&auth_params.api_server));
+    report.say("API server", escaped(&masked(&auth_params.api_server)));
     if let Some(proxy) = auth_params
         .proxy_url
         .as_deref()
         .filter(|proxy| !proxy.is_empty())
     {
-        report.say("Proxy", escaped(proxy));
+        report.say("Proxy", escaped(&masked(proxy)));
     }
     if let Some(key) = committed_key(identity) {
         report.say("Provider key", format!("{key}, with a commitment"));

@@ -8,7 +8,7 @@ use liqo_auth::{
 use serde::Deserialize;
 
 use super::{Inspection, Report};
-use crate::output::escaped;
+use crate::output::{escaped, masked};
 
 pub(super) fn explain(inspection: &Inspection<'_>, text: &[u8], report: &mut Report) {
     report.say("Kind", "a kubeconfig; its private key is not shown");
@@ -21,9 +21,9 @@ pub(super) fn explain(inspection: &Inspection<'_>, text: &[u8], report: &mut Rep
     };
     report.say("Provider", escaped(&kubeconfig.cluster));
     report.say("User", escaped(&kubeconfig.user));
-    report.say("API server", escaped(&kubeconfig.server));
+    report.say("API server", escaped(&masked(&kubeconfig.server)));
     if let Some(proxy) = &kubeconfig.proxy_url {
-        report.say("Proxy", escaped(proxy));
+        report.say("Proxy", escaped(&masked(proxy)));
     }
     if let Some(namespace) = &kubeconfig.namespace {
         report.say("Namespace", escaped(namespace));
@@ -102,7 +102,7 @@ fn another_form(text: &str, error: &str, report: &mut Report) {
             }
             for cluster in &kubeconfig.clusters {
                 let server = cluster.cluster.server.as_deref();
-                report.say("API server", escaped(server.unwrap_or("none")));
+                report.say("API server", escaped(&masked(server.unwrap_or("none"))));
             }
             report.unverified("its content, since Liqo did not write it");
         }

@@ -7,7 +7,10 @@ use liqo_auth::{
 };
 
 use super::{Inspection, Report, signing_request};
-use crate::{failure::Result, output::escaped};
+use crate::{
+    failure::Result,
+    output::{escaped, masked},
+};
 
 pub(super) fn inspect(inspection: &Inspection<'_>, renew: &Renew) -> Result<Report> {
     let mut report = Report::of_message(&renew.id().to_string());
@@ -35,7 +38,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, renew: &Renew) -> Result<Repo
     match &renew.status.auth_params {
         None => report.say("Certificate", "none yet"),
         Some(auth_params) => {
-            report.say("API server", escaped(&auth_params.api_server));
+            report.say("API server", escaped(&masked(&auth_params.api_server)));
             match CertificateChain::from_pem(
                 auth_params.signed_crt.as_slice(),
                 &Policy::compatible(),

@@ -13,7 +13,11 @@ use liqo_auth::{
 };
 
 use super::{Inspection, Report};
-use crate::{failure::Result, home::Home, output::escaped};
+use crate::{
+    failure::Result,
+    home::Home,
+    output::{escaped, masked},
+};
 
 pub(super) fn inspect(inspection: &Inspection<'_>, slice: &ResourceSlice) -> Result<Report> {
     let mut report = Report::of_message(&slice.id().to_string());
@@ -117,7 +121,7 @@ fn describe(slice: &ResourceSlice, report: &mut Report) {
         report.say("Gets", quantities(&slice.status.resources));
     }
     if let Some(auth_params) = &slice.status.auth_params {
-        report.say("API server", escaped(&auth_params.api_server));
+        report.say("API server", escaped(&masked(&auth_params.api_server)));
     }
 }
 

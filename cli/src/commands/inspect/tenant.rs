@@ -9,7 +9,12 @@ use liqo_auth::{
 };
 
 use super::{Inspection, Report, report::Compare};
-use crate::{failure::Result, output::escaped, provider_side::ProviderSide, remedies::Role};
+use crate::{
+    failure::Result,
+    output::{escaped, masked},
+    provider_side::ProviderSide,
+    remedies::Role,
+};
 
 pub(super) fn inspect(inspection: &Inspection<'_>, tenant: &Tenant) -> Result<Report> {
     let mut report = Report::of_message(&tenant.id().to_string());
@@ -145,7 +150,7 @@ fn describe(inspection: &Inspection<'_>, tenant: &Tenant, report: &mut Report) {
         Err(_) => report.say("Key", "unusable"),
     }
     if let Some(proxy) = spec.proxy_url.as_deref().filter(|proxy| !proxy.is_empty()) {
-        report.say("Proxy", escaped(proxy));
+        report.say("Proxy", escaped(&masked(proxy)));
     }
     match spec.tenant_condition {
         None | Some(TenantCondition::Active) => {}

@@ -201,6 +201,41 @@ fn no_error_quotes_what_a_program_that_logs_in_prints() {
     assert!(error.contains("cannot be started: No such file"), "{error}");
 }
 
+/// No request has the user and the password of a URL, and so nothing else has them.
+#[test]
+fn no_output_has_the_password_in_a_url() {
+    let folder = Folder::new();
+    let milan = Cluster::start(&folder, "milan");
+    let login = "http://admin:Sesame@";
+    let kubeconfig = folder.read("milan").replace("http://", login);
+    assert!(kubeconfig.contains(login), "{kubeconfig}");
+    folder.write("named", &kubeconfig);
+    let create = "create nonce --kubeconfig named --remote-cluster-id rome -v=6";
+    for command in [create, "status --kubeconfig named -v=6"] {
+        let run = folder.run(command);
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(run.err.contains("http.url=http://127.0.0.1:"), "{run:?}");
+        assert!(!format!("{run:?}").contains("Sesame"), "{run:?}");
+    }
+    assert!(!milan.server.requests().is_empty());
+    let shown = folder.ok("inspect named");
+    assert!(shown.contains("http://***@127.0.0.1:"), "{shown}");
+    assert!(!shown.contains("Sesame"), "{shown}");
+
+    with(&folder, "{server: 'admin:Sesame@127.0.0.1:6443'}", "{}");
+    let error = folder.refused("status --kubeconfig named", "", 2);
+    assert!(error.contains("write https://127.0.0.1:6443"), "{error}");
+    assert!(!error.contains("Sesame"), "{error}");
+
+    let url = "https://admin:Sesame@172.19.0.2:6443";
+    folder.ok("init --home rome");
+    for command in ["init --home x --api-server", "set api-server --home rome"] {
+        let error = folder.refused(&format!("{command} {url}"), "", 2);
+        assert!(error.contains("https://***@172.19.0.2:6443"), "{error}");
+        assert!(!error.contains("Sesame"), "{error}");
+    }
+}
+
 #[test]
 fn paths_in_a_kubeconfig_begin_at_its_folder() {
     let folder = Folder::new();

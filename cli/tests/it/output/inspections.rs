@@ -221,3 +221,75 @@ fn the_key_of_a_tenant_says_which_liqo_reads_it() {
         assert_eq!(printed.contains("Liqo 1.0.2 or later"), needs, "{printed}");
     }
 }
+
+/// Whoever wrote it there: a peer, or an administrator.
+#[test]
+fn no_url_is_shown_with_its_password() {
+    let folder = with_files();
+    folder.ok("apply --home cl-consumer -f identity.yaml");
+    let of_consumer = "--home cl-consumer --remote-cluster-id cl-provider";
+    let kubeconfig = folder.ok(&format!("get kubeconfig {of_consumer}"));
+    let (login, proxy) = ("https://a:Sesame@", "http://a:Sesame@10.70.0.2:8118");
+    let with_login = |text: &str| text.replace("https://", login);
+    let with_proxy = |text: &str, place: &str, field: &str| {
+        let text = with_login(text);
+        assert!(text.contains(place), "{text}");
+        text.replacen(place, &format!("{place}{field}: {proxy}\n"), 1)
+    };
+    let of_identity = ("authParams:\n", "    proxyURL");
+    let (identity, tenant) = (folder.read("identity.yaml"), folder.read("tenant.yaml"));
+    folder.write(
+        "identity.yaml",
+        &with_proxy(&identity, of_identity.0, of_identity.1),
+    );
+    folder.write("tenant.yaml", &with_proxy(&tenant, "spec:\n", "  proxyURL"));
+    folder.write(
+        "kubeconfig",
+        &with_proxy(&kubeconfig, "- cluster:\n", "    proxy-url"),
+    );
+    let answered = |kind: &str, spec: &str| {
+        format!(
+            "apiVersion: authentication.liqo.io/v1beta1\nkind: {kind}\nmetadata: {{name: x, namespace: liqo-tenant-cl-provider}}\nspec: {{consumerClusterID: cl-consumer, {spec}}}\nstatus: {{authParams: {{apiServer: '{login}172.19.0.3:6443', ca: '', signedCRT: ''}}}}\n"
+        )
+    };
+    folder.write(
+        "slice.yaml",
+        &answered(
+            "ResourceSlice",
+            "providerClusterID: cl-provider, class: default",
+        ),
+    );
+    folder.write(
+        "renew.yaml",
+        &answered("Renew", "identityType: ControlPlane"),
+    );
+    for (file, times) in [
+        ("identity.yaml", 2),
+        ("tenant.yaml", 1),
+        ("kubeconfig", 2),
+        ("slice.yaml", 1),
+        ("renew.yaml", 1),
+    ] {
+        let run = folder.run(&format!("inspect {file}"));
+        assert_eq!(run.out.matches("://***@").count(), times, "{run:?}");
+        assert!(!format!("{run:?}").contains("Sesame"), "{run:?}");
+    }
+
+    let stored =
+        "cl-consumer/manifests/liqo-tenant-cl-provider/identity.controlplane-cl-provider.yaml";
+    folder.write(stored, &with_login(&folder.read(stored)));
+    let stored = "cl-provider/manifests/liqo-tenant-cl-consumer/tenant.cl-consumer.yaml";
+    folder.write(
+        stored,
+        &with_proxy(&folder.read(stored), "spec:\n", "  proxyURL"),
+    );
+    for command in [
+        "identities --home cl-consumer",
+        "kubeconfigs --home cl-consumer",
+        "tenants --home cl-provider",
+    ] {
+        let run = folder.run(&format!("get {command} -o wide"));
+        assert!(run.out.contains("://***@"), "{run:?}");
+        assert!(!format!("{run:?}").contains("Sesame"), "{run:?}");
+    }
+}
