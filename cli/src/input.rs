@@ -70,7 +70,7 @@ fn bounded(mut source: impl Read, shown: &str) -> Result<Zeroizing<Vec<u8>>> {
         .with_context(|| format!("{shown} cannot be read"))?;
     if content.len() > limit {
         return Err(Failure::usage(format!(
-            "{shown} has more than {limit} bytes"
+            "{shown} has more than {limit} bytes, as nothing of the exchange has. Name another file, or a part of this one"
         )));
     }
     Ok(content)

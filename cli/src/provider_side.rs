@@ -9,7 +9,7 @@ use liqo_auth::{
     Machine,
     crypto::Nonce,
     error::Error,
-    machine::{Follower, Holder, Message, Notice, Step, View, Watch},
+    machine::{Awaited, Follower, Holder, Message, Notice, Step, View, Watch},
     model::{
         AwsConfig, CertificateSigningRequest, ClusterId, Identity, Kind, Metadata, NamespaceName,
         Object, Resource, Secret, Tenant, TenantCondition, Timestamp, names,
@@ -189,6 +189,14 @@ impl<'h> ProviderSide<'h> {
             Phase::Authenticated(issued) => Some(issued.identity(namespace)),
             _ => None,
         })
+    }
+
+    /// Whether the provider waits for a Tenant that signs its nonce. A running peering waits for
+    /// one after its nonce was replaced.
+    pub(crate) fn awaits_tenant(&self) -> Result<bool> {
+        let status = Machine::look(&self.machine, &self.view(), self.clock.now()?);
+        let status = status.map_err(|error| self.failure(&error))?;
+        Ok(status.awaits.contains(&Awaited::Tenant))
     }
 
     /// The stored nonce: fresh, used or expired.

@@ -143,7 +143,11 @@ fn exchange(
     let stand = provider.invite()?;
     let held = matches!(consumer.stand()?, Some(ConsumerStand::Authenticated(_)));
     let has_new_key = held && consumer.home.has_new_key(&provider_id)?;
-    let done = held && !has_new_key && matches!(stand, ProviderStand::Authenticated);
+    // A nonce that was made for the running peering is still to be signed.
+    let done = held
+        && !has_new_key
+        && matches!(stand, ProviderStand::Authenticated)
+        && !provider.awaits_tenant()?;
     let serves_no_more = matches!(
         &stand,
         ProviderStand::Refused(error) if is_of_a_nonce_that_serves_no_more(error)

@@ -35,6 +35,7 @@ mod slices;
 mod status;
 mod transcript;
 mod unauthenticate;
+mod unread;
 mod version;
 
 use liqo_auth::model::Kind;

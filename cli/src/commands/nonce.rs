@@ -29,6 +29,8 @@ pub(super) fn create(context: &Context, arguments: &CreateNonce) -> Result<()> {
         ProviderStand::Refused(error) if is_of_a_nonce_that_serves_no_more(&error) => true,
         ProviderStand::Refused(error) => return Err(refused(provider.home, peer, &error)),
         ProviderStand::AwaitsTenant | ProviderStand::Tolerated | ProviderStand::Ended => false,
+        // It was made for a running peering, and is not signed yet.
+        ProviderStand::Authenticated if provider.awaits_tenant()? => false,
         ProviderStand::AwaitsApproval
         | ProviderStand::AwaitsCertificate
         | ProviderStand::Authenticated
@@ -76,8 +78,14 @@ pub(super) fn delete(context: &Context, arguments: &DeleteNonce) -> Result<()> {
     let mut home = context.open(Use::Write)?;
     let mut provider = ProviderSide::new(&mut home, peer, &context.policy, context.clock)?;
     if has_tenant(&provider.view()) {
+        let why = match provider.awaits_tenant()? {
+            true => format!(
+                "the peering with {peer} runs by an earlier nonce. The present one is not signed yet, and is not taken back alone: {peer} signs it, or it expires"
+            ),
+            false => format!("{peer} has answered its invitation by a Tenant"),
+        };
         return Err(Failure::waiting(format!(
-            "{peer} has answered its invitation by a Tenant. To end the peering: {} unauthenticate {} --remote-cluster-id {peer}",
+            "{why}. To end the peering: {} unauthenticate {} --remote-cluster-id {peer}",
             program(),
             provider.home.site().options()
         )));

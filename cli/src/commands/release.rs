@@ -8,6 +8,7 @@ use liqo_auth::{
     model::{ClusterId, Kind, NamespaceName, ObjectRef, names},
 };
 
+use super::unread;
 use crate::{
     arguments::Release,
     consumer_side::ConsumerSide,
@@ -22,6 +23,7 @@ use crate::{
 pub(super) fn run(context: &Context, arguments: &Release) -> Result<()> {
     let peer = &arguments.remote_cluster_id;
     let mut home = context.open(Use::Write)?;
+    check_readable(&home, peer)?;
     context.confirm_by_a_person(&format!("Forget what is pinned for {peer}?"))?;
     let released = as_provider(context, &mut home, peer)?;
     let also = as_consumer(context, &mut home, peer)?;
@@ -107,9 +109,26 @@ fn key(step: &Step) -> Option<Fingerprint> {
 }
 
 fn has_record(home: &Home, prefix: &str, peer: &ClusterId) -> bool {
+    home.value(&record(home, prefix, peer)).is_some()
+}
+
+fn record(home: &Home, prefix: &str, peer: &ClusterId) -> ObjectRef {
     let namespace = home.liqo_namespace();
     let namespace = namespace.as_ref().map(NamespaceName::as_str);
     let namespace = namespace.unwrap_or(names::LIQO_NAMESPACE);
-    let id = ObjectRef::new(Kind::Secret, namespace, format!("{prefix}{peer}"));
-    home.value(&id).is_some()
+    ObjectRef::new(Kind::Secret, namespace, format!("{prefix}{peer}"))
+}
+
+/// A record that cannot be read does not count as none.
+fn check_readable(home: &Home, peer: &ClusterId) -> Result<()> {
+    let prefixes = [names::PROVIDER_RECORD_PREFIX, names::CONSUMER_RECORD_PREFIX];
+    let records = prefixes.map(|prefix| record(home, prefix, peer));
+    match home.unreadable().find(|it| records.contains(&it.id)) {
+        None => Ok(()),
+        Some(unreadable) => Err(unread::failure(
+            home,
+            unreadable,
+            "Whoever deletes it forgets all that is pinned in it",
+        )),
+    }
 }

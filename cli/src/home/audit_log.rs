@@ -6,7 +6,7 @@
 //! is written last.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{BufRead, BufReader, Read, Seek, SeekFrom, Write},
 };
 
@@ -153,11 +153,10 @@ impl Home {
         wanted: Option<EntryHash>,
         mut each: impl FnMut(&Entry),
     ) -> Result<(Summary, Option<u64>)> {
-        let root = self.log_folder()?;
         let key = self.record_key()?;
         let mut verifier = Verifier::new(Some(&key), wanted);
         let mut torn = None;
-        if let Some(file) = root.open_log(AUDIT_LOG_FILE, false)? {
+        if let Some(file) = self.open_log(false)? {
             let mut lines = BufReader::new(file);
             let mut number = 0_u64;
             let mut line = Vec::new();
@@ -240,7 +239,7 @@ impl Home {
 
     /// The log and its end. Nothing is changed.
     fn end_of_log(&self) -> Result<EndOfLog> {
-        let file = self.log_folder()?.open_log(AUDIT_LOG_FILE, true)?;
+        let file = self.open_log(true)?;
         let mut file = file.with_context(|| self.log_path())?;
         let length = file.metadata().with_context(|| self.log_path())?.len();
         // Enough for two lines of any length: the last entry and an incomplete line.
@@ -316,6 +315,26 @@ impl Home {
             "{}, {error}. The log was changed, or it belongs to another home. The entries before that line are valid.",
             self.log_path()
         ))
+    }
+
+    /// Opens the log. If something else is in its place, `doctor` says what to do.
+    fn open_log(&self, make: bool) -> Result<Option<File>> {
+        let root = self.log_folder()?;
+        root.open_log(AUDIT_LOG_FILE, make).map_err(|error| {
+            let failure = Failure::from(error);
+            let found = fs::symlink_metadata(root.path().join(AUDIT_LOG_FILE));
+            match found.is_ok_and(|found| !found.is_file()) {
+                false => failure,
+                true => Failure::new(
+                    failure.code,
+                    format!(
+                        "{failure}. What to do says: {} doctor {}",
+                        program(),
+                        self.site().options()
+                    ),
+                ),
+            }
+        })
     }
 
     fn log_folder(&self) -> Result<&Directory> {

@@ -193,6 +193,7 @@ impl Directory {
         let handle = match fs::openat(&self.handle, name, flags, Access::Owner.file_mode()) {
             Ok(handle) => handle,
             Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::ISDIR) => bail!("{}: it is not a regular file", shown(&path)),
             Err(errno) => return Err(refusal(errno, &path)),
         };
         regular(handle, &path).map(Some)

@@ -49,6 +49,7 @@ pub(crate) use self::{
     audit_log::{AUDIT_LOG_FILE, repair},
     content::SecretValue,
     create::{AUTHORITY_CERTIFICATE, Blueprint, GivenAuthority, create, try_to_create},
+    directory::FILE_LIMIT,
     folder::lock_at_once,
     keys::certified_spki,
     kubeconfig::with_user_agent,

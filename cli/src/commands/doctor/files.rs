@@ -16,7 +16,7 @@ use rustix::{
 use super::Finding;
 use crate::{
     failure::{Code, Failure, Result},
-    home::{AUDIT_HEAD_FILE, AUDIT_LOG_FILE, Site},
+    home::{AUDIT_HEAD_FILE, AUDIT_LOG_FILE, FILE_LIMIT, Site},
     output,
 };
 
@@ -139,11 +139,19 @@ fn write_unnamed(folder: &Path) -> io::Result<()> {
 /// The bytes that the files of one exchange take, at most. Each takes a block.
 const ROOM: usize = 128 * 1024;
 
-/// The settings of a home that are a link, or cannot be read as settings.
+/// A manifest that is too large, and the settings of a home that are a link, or cannot be read as
+/// settings.
 pub(super) fn of_settings(site: &Site, failure: Failure) -> Result<Finding> {
     let Site::Folder(home) = site else {
         return Err(failure);
     };
+    if let Some(file) = too_large(home) {
+        let remedy = format!(
+            "Move the file away, and put it back from a copy: mv -- {} DIR. Without a copy, the object is missing then: run `doctor` again.",
+            output::quoted(&file)
+        );
+        return Ok(Finding::new(failure.to_string(), remedy));
+    }
     let settings = home.join("home.yaml");
     let found = fs::symlink_metadata(&settings);
     let is_link = found.as_ref().is_ok_and(fs::Metadata::is_symlink);
@@ -160,6 +168,17 @@ pub(super) fn of_settings(site: &Site, failure: Failure) -> Result<Finding> {
         _ => return Err(failure),
     };
     Ok(Finding::new(failure.to_string(), remedy))
+}
+
+/// A file of a home that is larger than each manifest.
+fn too_large(path: &Path) -> Option<PathBuf> {
+    let metadata = fs::symlink_metadata(path).ok()?;
+    if metadata.is_dir() {
+        let mut entries = fs::read_dir(path).ok()?.flatten();
+        return entries.find_map(|entry| too_large(&entry.path()));
+    }
+    let is_manifest = path.extension().is_some_and(|it| it == "yaml");
+    (metadata.len() > FILE_LIMIT && is_manifest).then(|| path.to_owned())
 }
 
 #[cfg(test)]

@@ -9,12 +9,12 @@ use crate::{
     arguments::{GetKubeconfig, List},
     commands::{
         listing::{age_of, all_readable, in_place_of_table, warn},
-        slices,
+        slices, unread,
     },
     context::Context,
     failure::{Failure, Result},
     home::{Home, Use},
-    output::{Table, escaped, program},
+    output::{Table, escaped, masked, program},
 };
 
 pub(in crate::commands) fn kubeconfigs(context: &Context, arguments: &GetKubeconfig) -> Result<()> {
@@ -130,7 +130,7 @@ fn table(context: &Context, found: &[Kept<'_>], arguments: &GetKubeconfig) -> Re
             let auth_params = &identity.spec.auth_params;
             table.add_cells([
                 secret.metadata.name.clone(),
-                auth_params.api_server.clone(),
+                masked(&auth_params.api_server),
                 super::ends(Some(auth_params)),
             ]);
         }
@@ -156,25 +156,31 @@ fn missing(
         shown,
     } = arguments;
     if let Some(identity) = identities.first() {
-        return Failure::waiting(format!(
-            "{} has no kubeconfig in {}: its Secret is not there. Make it again: {} renew {}",
-            identity.id(),
-            home.site(),
+        let again = format!(
+            "Make it again: {} renew {}",
             program(),
             home.site().options()
-        ));
+        );
+        let name = names::kubeconfig_secret(&identity.metadata.name);
+        let secret = ObjectRef::new(Kind::Secret, &identity.metadata.namespace, name);
+        return match home.unreadable().find(|it| it.id == secret) {
+            Some(unreadable) => unread::failure(home, unreadable, &again),
+            None => Failure::waiting(format!(
+                "{} has no kubeconfig in {}: its Secret is not there. {again}",
+                identity.id(),
+                home.site(),
+            )),
+        };
     }
     if let Some(unreadable) = home.unreadable().find(|unreadable| {
         let id = &unreadable.id;
         id.kind == Kind::Identity && wanted == Some(&id.name)
     }) {
-        return Failure::at_odds(format!(
-            "{} is in {}, and cannot be read: {}. Mend or delete it: {}",
-            unreadable.id,
-            home.site(),
-            unreadable.reason,
-            home.site_of(&unreadable.id)
-        ));
+        let (program, options) = (program(), home.site().options());
+        let then = format!(
+            "Without a backup, apply the Identity again that its administrator generates: {program} apply -f FILE {options}"
+        );
+        return unread::failure(home, unreadable, &then);
     }
     if let Some(namespace) = &shown.namespace {
         return Failure::waiting(format!(

@@ -2,7 +2,7 @@
 
 use liqo_auth::{
     crypto::Nonce,
-    model::{ClusterId, Metadata, ObjectRef, Resource, Secret, names},
+    model::{ClusterId, Kind, Metadata, Namespace, ObjectRef, Resource, Secret, names},
     policy::Policy,
     provider::Phase,
 };
@@ -10,7 +10,10 @@ use liqo_auth::{
 use super::nonce_text;
 use crate::{
     arguments::{GetNonce, List},
-    commands::listing::{age_of, all_readable, in_place_of_table, warn},
+    commands::{
+        listing::{age_of, all_readable, in_place_of_table, warn},
+        unread,
+    },
     context::Context,
     failure::{Failure, Result},
     home::{Home, Use},
@@ -115,14 +118,15 @@ fn serves_no_more(context: &Context, home: &mut Home, peer: &ClusterId) -> Resul
     let expires = nonce.and_then(|nonce| Some(nonce.structured()?.expires()));
     let provider = ProviderSide::new(home, peer, &context.policy, context.clock)?;
     let why = match (provider.status()?.phase, expires) {
+        // One that was made for a running peering may never have been signed.
+        (_, Some(at)) if at <= context.clock.now()? => format!("this nonce expired at {at}"),
         (
             Phase::NeedsApproval(_)
             | Phase::NeedsCredential(_)
             | Phase::NeedsRights(_)
             | Phase::Authenticated(_),
             _,
-        ) => format!("{peer} has signed this nonce already"),
-        (_, Some(at)) if at <= context.clock.now()? => format!("this nonce expired at {at}"),
+        ) if !provider.awaits_tenant()? => format!("{peer} has signed this nonce already"),
         _ => return Ok(None),
     };
     Ok(Some(format!(
@@ -133,6 +137,17 @@ fn serves_no_more(context: &Context, home: &mut Home, peer: &ClusterId) -> Resul
 }
 
 fn missing(home: &Home, peer: &ClusterId, arguments: &GetNonce) -> Failure {
+    let create = format!(
+        "{} create nonce {} --remote-cluster-id {peer}",
+        program(),
+        home.site().options()
+    );
+    if let Some(unreadable) = home.unreadable().find(|it| is_nonce(home, &it.id, peer)) {
+        let then = format!(
+            "Then this puts the nonce on offer there again, or says that none is needed: {create}"
+        );
+        return unread::failure(home, unreadable, &then);
+    }
     if let Some(namespace) = &arguments.shown.namespace
         && let Some(secret) = nonce_secret(home, peer)
     {
@@ -142,11 +157,16 @@ fn missing(home: &Home, peer: &ClusterId, arguments: &GetNonce) -> Failure {
         ));
     }
     Failure::waiting(format!(
-        "there is no nonce for {peer} in {path}. Create one with: {program} create nonce {options} --remote-cluster-id {peer}",
-        program = program(),
-        path = home.site(),
-        options = home.site().options()
+        "there is no nonce for {peer} in {}. Create one with: {create}",
+        home.site()
     ))
+}
+
+/// Whether this is the nonce of a peer, by its namespace alone.
+fn is_nonce(home: &Home, id: &ObjectRef, peer: &ClusterId) -> bool {
+    let namespace: Option<&Namespace> = home.get("", &id.namespace);
+    let of = namespace.and_then(|namespace| peer_of(&namespace.metadata));
+    id.kind == Kind::Secret && id.name == names::NONCE_SECRET && of == Some(peer.as_str())
 }
 
 fn peer_of(metadata: &Metadata) -> Option<&str> {

@@ -1,0 +1,68 @@
+//! A nonce that was replaced while its peering runs: what is printed is true, and leads on.
+
+use super::ways_out::{AUTHENTICATE, OF_CONSUMER, command_in, is_well, with_peering};
+use crate::tool::Folder;
+
+const REPLACE: &str = "create nonce --home cl-provider --remote-cluster-id cl-consumer --replace";
+
+fn awaits_tenant(folder: &Folder) -> bool {
+    let shown = folder.ok("status --home cl-provider -o json");
+    assert!(shown.contains(r#""phase": "Authenticated""#), "{shown}");
+    shown.contains("cl-consumer: its Tenant")
+}
+
+#[test]
+fn a_nonce_of_a_running_peering_is_not_said_to_be_signed() {
+    let folder = with_peering();
+    let get = format!("get nonce {OF_CONSUMER}");
+    let used = folder.ok(&get);
+    folder.ok(REPLACE);
+    assert!(awaits_tenant(&folder));
+    let run = folder.run(&get);
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{run:?}");
+    assert_ne!(run.out, used);
+    // It is still the same invitation, and not refused.
+    let again = folder.ok(&format!("create nonce {OF_CONSUMER}"));
+    assert!(again.contains(run.out.trim()), "{again}");
+
+    let late = folder.run(&format!("{get} --now +2d"));
+    assert!(late.err.contains("this nonce expired at "), "{late:?}");
+    assert!(!late.err.contains("has signed"), "{late:?}");
+    folder.ok(&format!("{} --now +2d", command_in(&late.err)));
+}
+
+#[test]
+fn a_nonce_of_a_running_peering_is_signed_by_the_next_exchange() {
+    let folder = with_peering();
+    folder.ok(REPLACE);
+    folder.ok(AUTHENTICATE);
+    assert!(!awaits_tenant(&folder));
+    let run = folder.run(&format!("get nonce {OF_CONSUMER}"));
+    assert!(
+        run.err
+            .contains("cl-consumer has signed this nonce already"),
+        "{run:?}"
+    );
+    is_well(&folder, "cl-consumer");
+    is_well(&folder, "cl-provider");
+    // Nothing is left to sign: the same again changes nothing.
+    let before = folder.snapshot();
+    folder.ok(AUTHENTICATE);
+    assert!(before == folder.snapshot());
+}
+
+#[test]
+fn a_nonce_of_a_running_peering_is_not_taken_back_and_the_reason_is_true() {
+    let folder = with_peering();
+    folder.ok(REPLACE);
+    let delete = format!("delete nonce {OF_CONSUMER}");
+    let error = folder.refused(&delete, "", 4);
+    assert!(error.contains("runs by an earlier nonce"), "{error}");
+    assert!(!error.contains("has answered its invitation"), "{error}");
+    folder.ok(&format!("{} --yes", command_in(&error)));
+    let error = folder.refused(&delete, "", 4);
+    assert!(
+        error.contains("has no invitation for cl-consumer"),
+        "{error}"
+    );
+}
