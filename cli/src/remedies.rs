@@ -76,8 +76,9 @@ pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) 
         }
         (Fault::PeerMisbehaved(PeerMisbehaved::Csr(CsrError::Key { .. })), Some(carried)) => {
             let ask = carried.generate(&format!("--remote-cluster-id {}", home.cluster_id()));
+            let deleted = carried.deletion(home, peer).unwrap_or_default();
             return format!(
-                "{advice} By files, the administrator of {peer} runs `{ask}`, and this side `{}`.",
+                "{advice} By files, the administrator of {peer} runs `{ask}`, and this side `{}`.{deleted}",
                 with_options(home, "apply -f FILE")
             );
         }
@@ -118,11 +119,6 @@ fn deed(
             program(),
             home.cluster_id()
         ),
-        // Draining a peer deletes its slices.
-        Remedy::DeleteSlice { .. } if role == Role::Consumer => {
-            let drain = with_options(home, &format!("drain tenant {peer}"));
-            format!("The command that drains the peer is {drain}.")
-        }
         _ => sentence_of(remedy, peer, &command()?),
     })
 }

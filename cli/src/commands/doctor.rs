@@ -1,5 +1,6 @@
 //! `doctor`: looks for what keeps a cluster from working, and says how to mend it.
 
+mod anew;
 mod beside_liqo;
 mod files;
 mod kept;
@@ -101,10 +102,9 @@ fn lost_key(home: &Home, failure: &Failure) -> Finding {
     Finding::new(
         failure.to_string(),
         format!(
-            "Restore the file from a backup: no command makes it again. Without a backup, move the folder away and make the home anew: {} init {} --cluster-id {}. Then each peer releases what it has pinned, and authenticates again.",
+            "Restore the file from a backup: no command makes it again. Without a backup, move the folder away and make the home anew: {} init {}. Then each peer releases what it has pinned, and authenticates again.",
             program(),
-            home.site().options(),
-            home.cluster_id()
+            anew::options(home)
         ),
     )
 }

@@ -48,6 +48,19 @@ impl Carried {
         )
     }
 
+    /// How a provider deletes a slice that its consumer has lost, in a sentence. A Renew ends with
+    /// the peering.
+    pub(super) fn deletion(&self, home: &Home, consumer: &ClusterId) -> Option<String> {
+        (self.kind == Kind::ResourceSlice).then(|| {
+            format!(
+                " If {consumer} was made anew and has no such slice any more, this side deletes it: {} delete resourceslice {} {} --remote-cluster-id {consumer}.",
+                program(),
+                escaped(&self.name),
+                home.site().options()
+            )
+        })
+    }
+
     /// The commands that carry it to the provider, and the answer back: here, the two at the
     /// provider, and here again.
     fn commands(&self, home: &Home, provider: &ClusterId) -> [String; 4] {

@@ -11,6 +11,7 @@ mod files;
 mod findings;
 mod followed;
 mod leaks;
+mod made_anew;
 mod manifests;
 mod origins;
 mod peers_words;

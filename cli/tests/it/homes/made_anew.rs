@@ -1,0 +1,79 @@
+//! A home that was lost, and made anew: what is left of it at the other side, and how it is made.
+
+use std::fs;
+
+use super::ways_out::{
+    AUTHENTICATE, DOCTOR, OF_CONSUMER, command_in, finding, is_well, with_peering,
+};
+use crate::tool::{Folder, make_ca};
+
+/// A peering with the slice `mypool`.
+fn with_slice() -> Folder {
+    let folder = with_peering();
+    folder.ok("create resourceslice mypool --home cl-consumer --remote-home cl-provider");
+    folder.ok("replicate --home cl-consumer --remote-home cl-provider");
+    folder
+}
+
+#[test]
+fn the_slice_of_a_lost_consumer_is_deleted_as_printed() {
+    let folder = with_slice();
+    fs::remove_dir_all(folder.path("cl-consumer")).unwrap();
+    folder.ok("init --home cl-consumer --api-server https://172.19.0.2:6443");
+    folder.ok(&format!("release --yes {OF_CONSUMER}"));
+    folder.ok(AUTHENTICATE);
+    let (_, remedy) = finding(&folder, DOCTOR);
+    let (_, deleted) = remedy.split_once("this side deletes it: ").unwrap();
+    let command = command_in(deleted);
+    assert_eq!(
+        command,
+        format!("delete resourceslice mypool {OF_CONSUMER}")
+    );
+    folder.ok(&command);
+    is_well(&folder, "cl-consumer");
+    is_well(&folder, "cl-provider");
+}
+
+#[test]
+fn a_provider_that_ends_a_peering_with_slices_names_the_command() {
+    let folder = with_slice();
+    let end = format!("unauthenticate --yes {OF_CONSUMER}");
+    let error = folder.refused(&end, "", 4);
+    let (_, command) = error.split_once("The command is ").unwrap();
+    folder.ok(&command_in(command));
+    folder.ok(&end);
+}
+
+/// Only what a person has to name stays open.
+#[test]
+fn a_home_without_its_keys_is_made_anew_as_printed() {
+    let folder = Folder::new();
+    make_ca(&folder);
+    let url = "https://172.19.0.9:6443";
+    for (home, options) in [
+        ("a", ""),
+        ("b", " --require-approval"),
+        ("c", " --for-cluster"),
+        ("d", " --signer kubernetes --api-server-ca ca.crt"),
+        ("e", " --signer aws"),
+    ] {
+        let made = format!("init --home {home} --cluster-id cl-{home} --api-server {url}{options}");
+        folder.ok(&made);
+        let settings = folder.read(&format!("{home}/home.yaml"));
+        for secret in ["authentication-keys", "liqo-auth-authority"] {
+            let file = folder.path(&format!("{home}/private/liqo/secret.{secret}.yaml"));
+            // Only some signers have a CA.
+            if !file.exists() {
+                continue;
+            }
+            fs::rename(&file, folder.path("secret")).unwrap();
+            let (_, remedy) = finding(&folder, &format!("doctor --home {home}"));
+            let command = command_in(&remedy).replace("ca FILE", "ca ca.crt");
+            assert_eq!(command, made);
+            fs::rename(folder.path("secret"), &file).unwrap();
+        }
+        fs::rename(folder.path(home), folder.path(&format!("{home}-away"))).unwrap();
+        folder.ok(&made);
+        assert_eq!(folder.read(&format!("{home}/home.yaml")), settings);
+    }
+}
