@@ -4,6 +4,8 @@ mod anew;
 mod beside_liqo;
 mod files;
 mod kept;
+mod lost;
+mod other_keys;
 pub(super) mod peerings;
 mod providers;
 
@@ -13,6 +15,7 @@ use liqo_auth::{
 };
 use serde_json::json;
 
+use self::other_keys::OtherKeys;
 use crate::{
     arguments::Doctor,
     consumer_name,
@@ -71,10 +74,17 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
                 context.printer.warning(&provider);
             }
             if !home.is_live() {
-                let due = peerings
-                    .iter()
-                    .filter_map(|it| peerings::due(&home, it, now));
+                let due = peerings.iter().filter_map(|it| {
+                    lost::tenant(&home, it).or_else(|| peerings::due(&home, it, now))
+                });
                 findings.extend(due);
+                let awaited = peerings.iter();
+                for awaited in awaited.filter_map(|it| lost::identity(&home, it, now)) {
+                    match awaited {
+                        Ok(finding) => findings.push(finding),
+                        Err(note) => notes.push(note),
+                    }
+                }
             }
         }
     }
@@ -88,8 +98,10 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
         findings.extend(no_files);
         // The log is sealed by a key.
         if !is_lost && is_log_readable {
-            let (clock, of_log) = of_log(&home, now)?;
+            let mut other_keys = OtherKeys::default();
+            let (clock, of_log) = of_log(&home, now, &mut other_keys)?;
             findings.extend(of_log);
+            notes.extend(other_keys.notes(&home));
             // What else is wrong may follow from it.
             findings.splice(..0, clock);
         }
@@ -341,11 +353,16 @@ fn of_authority(home: &Home, now: Timestamp) -> Option<Finding> {
 }
 
 /// A clock that the log is ahead of, and a log that is broken or was repaired.
-fn of_log(home: &Home, now: Timestamp) -> Result<(Option<Finding>, Vec<Finding>)> {
+fn of_log(
+    home: &Home,
+    now: Timestamp,
+    other_keys: &mut OtherKeys,
+) -> Result<(Option<Finding>, Vec<Finding>)> {
     let (mut clock, mut findings) = (None, Vec::new());
     let mut repairs = Vec::new();
     let verified = home.verify_log(None, |entry| {
         let entry = entry.content();
+        other_keys.follow(entry);
         repairs.extend(repair(entry).map(|found| (entry.sequence, found)));
     });
     match verified {

@@ -58,6 +58,9 @@ pub(super) fn tenant(context: &Context, arguments: &GenerateTenant) -> Result<()
         }
         None => signed_before(&mut consumer)?,
     };
+    if let Some(warning) = expired_nonce(&consumer)? {
+        context.printer.warning(&warning);
+    }
     consumer.home.save()?;
     print(context, placed(tenant, &home).into(), arguments.output)
 }
@@ -125,6 +128,20 @@ fn signed_before(consumer: &mut ConsumerSide<'_>) -> Result<Tenant> {
             present_nonce(consumer.home, peer)
         ))),
     }
+}
+
+/// The warning of a Tenant whose nonce has expired since it was signed.
+fn expired_nonce(consumer: &ConsumerSide<'_>) -> Result<Option<String>> {
+    let (peer, now) = (&consumer.peer, consumer.clock.now()?);
+    let nonce = consumer.signed_nonce();
+    let expires = nonce.and_then(|nonce| Some(nonce.structured()?.expires()));
+    Ok(expires.filter(|at| *at <= now).map(|at| {
+        format!(
+            "The nonce in this Tenant expired at {at}: {peer} takes the Tenant only if it took it before. The administrator of {peer} makes the next nonce by `{} create nonce --remote-cluster-id {} --replace`.",
+            program(),
+            consumer.home.cluster_id()
+        )
+    }))
 }
 
 fn print(context: &Context, object: Object, format: Format) -> Result<()> {

@@ -127,6 +127,11 @@ impl Waits {
         self.remedy == Some(Remedy::Invite)
     }
 
+    /// Whether the provider's first answer is awaited.
+    pub(crate) fn is_for_an_identity(&self) -> bool {
+        self.what == What::Awaited(Awaited::Identity)
+    }
+
     /// Whether a run of this tool does what is due.
     pub(crate) fn is_for_a_run(&self) -> bool {
         self.what == What::Run

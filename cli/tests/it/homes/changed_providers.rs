@@ -104,7 +104,7 @@ fn authenticates_by_hand(folder: &Folder) {
 }
 
 /// The commands between backticks, without the program.
-fn in_ticks(text: &str) -> Vec<&str> {
+pub(super) fn in_ticks(text: &str) -> Vec<&str> {
     let spans = text.split('`').skip(1).step_by(2);
     spans
         .filter_map(|span| span.strip_prefix("liqo-auth "))

@@ -1,0 +1,83 @@
+//! What a home has lost of a peering, and an answer that does not come. The other side is not asked,
+//! so that only this side's objects say so.
+
+use liqo_auth::model::{ClusterId, Kind, ObjectRef, Timestamp, names};
+
+use super::Finding;
+use crate::{
+    home::Home,
+    output::program,
+    overview::{Peering, Role, Waits},
+    provider_side::has_tenant,
+    remedies::authenticate_again,
+};
+
+/// The Identity that a consumer waits for: a finding if it was there, or if its nonce has expired,
+/// and else a note.
+pub(super) fn identity(
+    home: &Home,
+    peering: &Peering,
+    now: Timestamp,
+) -> Option<Result<Finding, String>> {
+    let is_awaited = peering.waits_for.iter().any(Waits::is_for_an_identity);
+    if !is_awaited || peering.certificate.is_some() {
+        return None;
+    }
+    let peer = &peering.peer;
+    let (again, anew) = (print_again(home, peer), authenticate_again(home, peer));
+    if let Some(secret) = kubeconfig(home, peer) {
+        return Some(Ok(Finding::new(
+            format!("the Identity from {peer} is lost: its kubeconfig is there, in {secret}"),
+            format!("{again} If {peer} has none any more: {anew}"),
+        )));
+    }
+    let expired = peering.nonce_until.filter(|until| *until <= now);
+    Some(match expired {
+        Some(until) => Ok(Finding::new(
+            format!(
+                "{peer} has not answered, and the nonce in this side's Tenant expired at {until}"
+            ),
+            format!("{anew} If {peer} took the Tenant before: {again}"),
+        )),
+        None => Err(format!(
+            "{peer} has not answered this side's Tenant. It is printed again by `{} generate tenant {} --remote-cluster-id {peer}`. {again} If {peer} has taken its invitation back: {anew}",
+            program(),
+            home.site().options()
+        )),
+    })
+}
+
+/// How a consumer gets the present Identity of a provider.
+fn print_again(home: &Home, peer: &str) -> String {
+    let (program, options, own) = (program(), home.site().options(), home.cluster_id());
+    format!(
+        "The administrator of {peer} prints the Identity by `{program} generate identity --remote-cluster-id {own}`, and this side takes it by `{program} apply -f FILE {options}`."
+    )
+}
+
+/// The Secret with the kubeconfig of the control plane, readable or not.
+fn kubeconfig(home: &Home, peer: &str) -> Option<ObjectRef> {
+    let peer: ClusterId = peer.parse().ok()?;
+    let name = names::kubeconfig_secret(&names::identity_name(&peer));
+    let mut ids = home.objects().map(|object| object.id());
+    ids.find(|id| id.kind == Kind::Secret && id.name == name)
+}
+
+/// The Tenant of a consumer that still has its rights. A Tenant that is deleted stays until they
+/// are withdrawn.
+pub(super) fn tenant(home: &Home, peering: &Peering) -> Option<Finding> {
+    let peer: ClusterId = peering.peer.parse().ok()?;
+    let is_ending = peering.role == Role::Consumer && peering.phase == "Ending";
+    if !is_ending || has_tenant(&home.view(&peer)) {
+        return None;
+    }
+    let place = ObjectRef::new(Kind::Tenant, names::tenant_namespace(&peer), peer.as_str());
+    let (program, options) = (program(), home.site().options());
+    Some(Finding::new(
+        format!("the Tenant of {peer} is gone, and the rights of {peer} are still there"),
+        format!(
+            "If it was lost, restore it from a backup before anything else: {}. Without a backup, or if it was deleted, `{program} renew {options}` takes the rights back, and ends the peering. Then `{program} create nonce {options} --remote-cluster-id {peer}` invites {peer} again.",
+            home.site_of(&place)
+        ),
+    ))
+}
