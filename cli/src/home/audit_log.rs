@@ -6,7 +6,7 @@
 //! is written last.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{BufRead, BufReader, Read, Seek, SeekFrom, Write},
 };
 
@@ -317,23 +317,14 @@ impl Home {
         ))
     }
 
-    /// Opens the log. If something else is in its place, `doctor` says what to do.
+    /// Opens the log. If that fails, as when something else is in its place, `doctor` says what to do.
     fn open_log(&self, make: bool) -> Result<Option<File>> {
-        let root = self.log_folder()?;
-        root.open_log(AUDIT_LOG_FILE, make).map_err(|error| {
+        let opened = self.log_folder()?.open_log(AUDIT_LOG_FILE, make);
+        opened.map_err(|error| {
             let failure = Failure::from(error);
-            let found = fs::symlink_metadata(root.path().join(AUDIT_LOG_FILE));
-            match found.is_ok_and(|found| !found.is_file()) {
-                false => failure,
-                true => Failure::new(
-                    failure.code,
-                    format!(
-                        "{failure}. What to do says: {} doctor {}",
-                        program(),
-                        self.site().options()
-                    ),
-                ),
-            }
+            let (program, options) = (program(), self.site().options());
+            let text = format!("{failure}. What helps, this says: {program} doctor {options}");
+            Failure::new(failure.code, text)
         })
     }
 

@@ -93,6 +93,11 @@ fn a_manifest_beyond_the_limit_is_found_with_a_remedy() {
     assert!(remedy.contains(&command), "{remedy}");
     folder.write(file, &text);
     is_well(&folder, "cl-provider");
+
+    let large = fs::File::create(folder.path("large.yaml")).unwrap();
+    large.set_len(16_777_217).unwrap();
+    let error = folder.refused("apply --home cl-provider -f large.yaml", "", 2);
+    assert!(error.contains("Name another file"), "{error}");
 }
 
 #[test]
