@@ -5,10 +5,9 @@
 //! homes, but only while the provider grants rights to the consumer.
 
 use liqo_auth::{
-    crypto::CertificateChain,
     error::Error,
     machine::{Notice, Step, View, replication},
-    model::{AuthParams, ClusterId, Identity, Kind, RoleBinding, Timestamp, names},
+    model::{ClusterId, Identity, Kind, RoleBinding, Timestamp, names},
     policy::Policy,
 };
 
@@ -18,7 +17,7 @@ use crate::{
     context::{Context, load},
     environment::Clock,
     failure::{Failure, Result},
-    home::{Home, ProviderAccess, Use},
+    home::{Home, ProviderAccess, Use, has_expired},
     provider_side::{ProviderSide, ProviderStand},
 };
 
@@ -183,13 +182,6 @@ pub(crate) fn has_identity(home: &Home, provider: &ClusterId, now: Timestamp) ->
             && identity.status.kubeconfig_secret_ref.is_some()
             && !has_expired(&identity.spec.auth_params, now)
     })
-}
-
-/// Whether a certificate has expired. AWS keys do not expire.
-pub(crate) fn has_expired(auth_params: &AuthParams, now: Timestamp) -> bool {
-    let pem = auth_params.signed_crt.as_slice();
-    CertificateChain::from_pem(pem, &Policy::compatible())
-        .is_ok_and(|chain| chain.leaf().not_after < now)
 }
 
 /// Whether a home grants rights to that consumer.

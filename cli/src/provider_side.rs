@@ -403,34 +403,47 @@ fn principals(home: &Home) -> Result<NameRegistry> {
 
 /// The failure while the cluster of a home has not signed a request.
 pub(crate) fn unsigned(home: &Home, peer: &ClusterId) -> Failure {
+    let needs = what_signer_needs(home, peer);
     if home.settings.signer == Signer::Aws {
-        let subject = Holder::ControlPlane.subject(peer);
-        return Failure::waiting(format!(
-            "{peer} waits for its AWS user. Make an IAM user with an access key, and let EKS map it to the Kubernetes user {} with the group {}. Then enter it: {} set aws-user {} --remote-cluster-id {peer} --user-arn ARN --access-key-id KEY --secret-access-key-file FILE --region REGION --eks-cluster NAME",
-            subject.common_name(),
-            subject.organization(),
-            program(),
-            home.site().options(),
-        ));
+        return Failure::waiting(format!("{peer} waits for its AWS user. {needs}"));
     }
     if !home.is_signed_elsewhere()
         && let Some(end) = end_of_trial(home, peer)
     {
         return Failure::waiting(end);
     }
-    let request = unsigned_request(home, peer);
-    let name = request.map_or("NAME", |request| request.metadata.name.as_str());
-    let options = home.site().options();
-    let program = program();
     Failure::waiting(format!(
-        "the request of {peer} waits for the cluster's signer: {program} export {options} | kubectl apply -f -; kubectl certificate approve {name}; kubectl get csr {name} -o yaml | {program} apply {options} -f -"
+        "the request of {peer} waits for the cluster's signer: {needs}"
     ))
+}
+
+/// What a person does for the signer of a home that does not sign by itself.
+pub(crate) fn what_signer_needs(home: &Home, peer: &ClusterId) -> String {
+    let (program, options) = (program(), home.site().options());
+    if home.settings.signer == Signer::Aws {
+        let subject = Holder::ControlPlane.subject(peer);
+        return format!(
+            "Make an IAM user with an access key, and let EKS map it to the Kubernetes user {} with the group {}. Then enter it: {program} set aws-user {options} --remote-cluster-id {peer} --user-arn ARN --access-key-id KEY --secret-access-key-file FILE --region REGION --eks-cluster NAME",
+            subject.common_name(),
+            subject.organization(),
+        );
+    }
+    let requests = unsigned_requests(home, peer);
+    let names: Vec<&str> = requests.map(|it| it.metadata.name.as_str()).collect();
+    let apply =
+        |name: &&str| format!("kubectl get csr {name} -o yaml | {program} apply {options} -f -");
+    let applied: Vec<String> = names.iter().map(apply).collect();
+    format!(
+        "{program} export {options} | kubectl apply -f -; kubectl certificate approve {}; {}",
+        names.join(" "),
+        applied.join("; ")
+    )
 }
 
 /// Why a trial ends, if the peer has a request that is not signed: a cluster's signer sees
 /// nothing of a trial.
 pub(crate) fn end_of_trial(home: &Home, peer: &ClusterId) -> Option<String> {
-    let ends = home.is_trial() && unsigned_request(home, peer).is_some();
+    let ends = home.is_trial() && unsigned_requests(home, peer).next().is_some();
     ends.then(|| end_at_signer(home))
 }
 
@@ -442,10 +455,13 @@ pub(crate) fn end_at_signer(home: &Home) -> String {
     )
 }
 
-/// A request of the peer that waits for its signer.
-fn unsigned_request<'h>(home: &'h Home, peer: &ClusterId) -> Option<&'h CertificateSigningRequest> {
-    let mut requests = home.all::<CertificateSigningRequest>();
-    requests.find(|request| {
+/// The requests of the peer that wait for their signer.
+fn unsigned_requests<'h>(
+    home: &'h Home,
+    peer: &ClusterId,
+) -> impl Iterator<Item = &'h CertificateSigningRequest> {
+    let requests = home.all::<CertificateSigningRequest>();
+    requests.filter(move |request| {
         let label = request.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
         label.map(String::as_str) == Some(peer.as_str()) && awaits_signature(request)
     })

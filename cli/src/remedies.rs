@@ -14,7 +14,7 @@ use liqo_auth::{
 use liqo_auth_kube::{command_of, sentence_of};
 use serde::Serialize;
 
-pub(crate) use self::carried::earlier;
+pub(crate) use self::carried::{carrier, earlier};
 use self::{carried::Carried, pinned::pinned};
 use crate::{
     home::{Home, Signer},
@@ -83,6 +83,11 @@ pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) 
             );
         }
         _ => {}
+    }
+    if role == Role::Provider
+        && let Some(anew) = carried::anew(home, peer, error)
+    {
+        return format!("{advice} {anew}");
     }
     match error
         .remedy()

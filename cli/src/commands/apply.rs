@@ -306,8 +306,8 @@ fn settle_identity(
         program(),
         home.site().options()
     ));
-    for carried in remedies::earlier(home, peer) {
-        for line in carried.lines(home, peer) {
+    for (carried, why) in remedies::earlier(home, peer, context.clock.now()?) {
+        for line in carried.lines(home, peer, why) {
             context.printer.message(&line);
         }
     }

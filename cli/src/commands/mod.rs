@@ -17,6 +17,7 @@ mod get;
 mod init;
 mod inspect;
 mod known;
+mod left;
 mod legacy;
 mod listing;
 mod manual;

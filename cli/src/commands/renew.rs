@@ -1,20 +1,22 @@
 //! `renew`: renews the certificates that are due.
 
+mod next_step;
+mod outcome;
+
 use std::collections::BTreeSet;
 
-use liqo_auth::model::{ClusterId, names};
-use serde::Serialize;
-use serde_json::{Value, json};
+use liqo_auth::model::ClusterId;
 
-use super::{replicate, status};
+use self::outcome::Outcome;
+use super::{left::Left, replicate};
 use crate::{
     arguments::{Remote, Renew},
     consumer_side::{ConsumerSide, sentence},
     context::Context,
-    failure::{Code, Failure, Result},
+    failure::{Failure, Result},
     home::{Home, Use},
-    output::{Side, escaped, program},
-    overview::{self, Certificate, Peering, Refusal, Renewal, Role},
+    output::Side,
+    overview::{self, Certificate, Peering, Role},
     pair::{Homes, Pair},
     provider_side::ProviderSide,
     remedies,
@@ -50,7 +52,7 @@ pub(super) fn run(context: &Context, arguments: &Renew) -> Result<()> {
             }
         }
     }
-    let open = tell(
+    let left = tell(
         context,
         &mut home,
         &before,
@@ -58,7 +60,7 @@ pub(super) fn run(context: &Context, arguments: &Renew) -> Result<()> {
         Side::Only,
     )?;
     match failures.into_iter().next() {
-        None => open.judge(),
+        None => left.judge(),
         Some((peer, failure)) => Err(failure.about(&format!(
             "the certificates of the peering with {peer} are not renewed, the others are"
         ))),
@@ -75,8 +77,10 @@ fn both(context: &Context, arguments: &Renew) -> Result<()> {
     } = Homes::open(context, &remote)?;
     let mut remote = remote.ok_or_else(|| Failure::usage("name the remote home"))?;
     replicate::directions(&local, &remote)?;
-    local.learn_client_cas();
-    remote.learn_client_cas();
+    for home in [&mut local, &mut remote] {
+        home.restore_roles(context.clock.now()?)?;
+        home.learn_client_cas();
+    }
     let before = (
         overview::peerings(context, &mut local)?,
         overview::peerings(context, &mut remote)?,
@@ -96,36 +100,6 @@ fn both(context: &Context, arguments: &Renew) -> Result<()> {
     let at_local = tell(context, &mut local, &before.0, only_remote, Side::Local)?;
     let at_remote = tell(context, &mut remote, &before.1, only_local, Side::Remote)?;
     at_local.and(at_remote).judge()
-}
-
-/// The certificates that are due, and were not renewed.
-#[derive(Default)]
-struct Open {
-    names: Vec<String>,
-    /// Why the answer to a renewal is refused.
-    why: Option<String>,
-    /// What is refused in a peering of theirs.
-    refusal: Option<String>,
-}
-
-impl Open {
-    fn and(mut self, other: Self) -> Self {
-        self.names.extend(other.names);
-        Self {
-            names: self.names,
-            why: self.why.or(other.why),
-            refusal: self.refusal.or(other.refusal),
-        }
-    }
-
-    fn judge(self) -> Result<()> {
-        let what = format!("not renewed: {}", self.names.join(", "));
-        match self.why.or(self.refusal) {
-            _ if self.names.is_empty() => Ok(()),
-            Some(why) => Err(Failure::new(Code::Refused, format!("{what}. {why}"))),
-            None => Err(Failure::waiting(what)),
-        }
-    }
 }
 
 /// Prints why nothing was carried, if there is a reason.
@@ -153,76 +127,40 @@ fn settle(context: &Context, home: &mut Home, peer: &ClusterId, role: Role) -> R
     Ok(())
 }
 
-/// Prints for each certificate that it was renewed, or when it will be renewed. Returns those
-/// that are due and were not renewed.
+/// Prints for each certificate that it was renewed, or when it will be renewed. Returns what is
+/// left.
 fn tell(
     context: &Context,
     home: &mut Home,
     before: &[Peering],
     only: Option<&ClusterId>,
     side: Side,
-) -> Result<Open> {
+) -> Result<Left> {
     let after = overview::peerings(context, home)?;
     let now = context.clock.now()?;
-    let mut told = false;
     let mut renewed: BTreeSet<&str> = BTreeSet::new();
-    let mut open = Open::default();
-    for (peering, name, certificate) in certificates(&after, only) {
-        told = true;
-        let earlier = certificates(before, only)
-            .into_iter()
-            .find(|(_, other, _)| *other == name);
-        let is_new =
-            earlier.is_none_or(|(.., earlier)| earlier.fingerprint != certificate.fingerprint);
-        let until = &certificate.until;
-        let line = match &certificate.renewal {
-            _ if is_new => format!("{name}: renewed, until {until}"),
-            Renewal::NotBefore(due) => format!(
-                "{name}: until {until}, renewal from {due} on ({})",
-                status::renewed(Some(certificate), now)
-            ),
-            Renewal::Due => format!("{name}: until {until}, due now"),
-            Renewal::Awaited => format!("{name}: until {until}, the next one is awaited"),
-            Renewal::ByHand => format!(
-                "{name}: until {until}, not renewed: an administrator has made the kubeconfig"
-            ),
-            Renewal::Cannot(why) => format!("{name}: until {until}, not renewed: {why}"),
-            Renewal::None => format!("{name}: until {until}"),
+    let certificates = certificates(&after, only);
+    for (peering, name, certificate) in &certificates {
+        let outcome = Outcome {
+            peering,
+            certificate,
+            is_new: is_new(before, only, name, certificate),
+            now,
         };
+        let line = format!("{name}: {}", outcome.said());
         context.printer.info(side, &line)?;
-        renewed.extend(is_new.then_some(peering.peer.as_str()));
-        let told = answer(home, peering, certificate, is_new);
-        context.deeds.tell("certificates", told);
-        if !is_new && let Renewal::Cannot(why) = &certificate.renewal {
-            open.why.get_or_insert_with(|| why.clone());
-        }
-        // A provider may have taken the peer's rights. A consumer has none without it.
-        let has_lost_rights = certificate.renewal == Renewal::None
-            && peering.role == Role::Provider
-            && certificate.ends < now;
-        let is_open = !is_new && (certificate.renewal.is_owed() || has_lost_rights);
-        let mut refusals = peering.refused.iter();
-        let refusal = refusals.find(|refusal| is_about(refusal, peering, certificate));
-        if is_open && let Some(refusal) = refusal {
-            open.refusal
-                .get_or_insert_with(|| format!("{}: {}", peering.peer, refusal.text));
-        }
-        open.names.extend(is_open.then_some(name));
+        renewed.extend(outcome.is_new.then_some(peering.peer.as_str()));
+        context.deeds.tell("certificates", outcome.told(home));
     }
-    if !told {
+    if certificates.is_empty() {
         context
             .printer
             .message(&format!("{}: no certificate.", home.site()));
     }
     let shown = after.iter().filter(|peering| of(peering, only));
     let shown: Vec<&Peering> = shown.collect();
-    let of_providers = shown
-        .iter()
-        .filter(|it| it.role == Role::Provider && it.certificate.is_some());
-    let providers: Vec<&str> = of_providers.map(|it| it.peer.as_str()).collect();
-    if let Some(unlooked) = home.unlooked(&providers) {
-        context.printer.message(&unlooked);
-    }
+    say_unlooked(context, home, &shown);
+    let mut left = Left::default();
     for peering in shown {
         for refused in &peering.refused {
             context
@@ -234,122 +172,35 @@ fn tell(
             let lift = remedies::lift_drain(home, &peering.peer);
             context.printer.warning(&lift);
         }
-        if let Some(step) = next_step(home, peering, is_renewed, side) {
+        if let Some(step) = next_step::of(home, peering, is_renewed, side) {
             context.printer.message(&step);
         }
+        left = left.and(Left::of(home, peering, now));
     }
-    Ok(open)
+    Ok(left)
 }
 
-/// What a person does next, who carries a renewal by hand. On clusters, the controllers do it.
-fn next_step(home: &Home, peering: &Peering, is_renewed: bool, side: Side) -> Option<String> {
-    if side != Side::Only || home.is_live() {
-        return None;
-    }
-    let (program, options, own) = (program(), home.site().options(), home.cluster_id());
-    let peer = &peering.peer;
-    let is_awaited = |it: &Certificate| it.renewal == Renewal::Awaited;
-    match peering.role {
-        Role::Consumer => is_renewed.then(|| {
-            let of_peer = format!("{options} --remote-cluster-id {peer}");
-            let generate = generate(peering, |_| true, &of_peer).join(", and ");
-            format!(
-                "{peer} has to get what is renewed: by replication, or by its Identity. Here: {generate}\nThen on {peer}: {program} apply -f FILE"
-            )
-        }),
-        Role::Provider => {
-            let generate = generate(peering, is_awaited, &format!("--remote-cluster-id {own}"));
-            (!generate.is_empty()).then(|| {
-                let generate = generate.join(", and ");
-                format!(
-                    "{peer} has to sign the next certificate. On {peer}: {program} renew, and then {generate}\nThen here: {program} apply -f FILE {options}"
-                )
-            })
-        }
+/// Says that nobody has logged in at the providers.
+fn say_unlooked(context: &Context, home: &Home, shown: &[&Peering]) {
+    let of_providers = shown
+        .iter()
+        .filter(|it| it.role == Role::Provider && it.certificate.is_some());
+    let providers: Vec<&str> = of_providers.map(|it| it.peer.as_str()).collect();
+    if let Some(unlooked) = home.unlooked(&providers) {
+        context.printer.message(&unlooked);
     }
 }
 
-/// The commands of a provider that print what has these certificates.
-fn generate(
-    peering: &Peering,
-    is_such: impl Fn(&Certificate) -> bool,
-    options: &str,
-) -> Vec<String> {
-    let of = |certificate: &Option<Certificate>| certificate.as_ref().is_some_and(&is_such);
-    let program = program();
-    let identity =
-        of(&peering.certificate).then(|| format!("{program} generate identity {options}"));
-    let slices = peering.slices.iter().filter(|slice| of(&slice.certificate));
-    let slices = slices.map(|slice| {
-        format!(
-            "{program} generate resourceslice {} {options}",
-            escaped(&slice.name)
-        )
-    });
-    identity.into_iter().chain(slices).collect()
-}
-
-/// The slice that has a certificate; `None` for that of the control plane.
-fn slice_of<'p>(peering: &'p Peering, certificate: &Certificate) -> Option<&'p str> {
-    let is_its = |held: &Option<Certificate>| held.as_ref() == Some(certificate);
-    let mut slices = peering.slices.iter();
-    match is_its(&peering.certificate) {
-        true => None,
-        false => slices
-            .find(|slice| is_its(&slice.certificate))
-            .map(|slice| slice.name.as_str()),
-    }
-}
-
-/// Whether a refusal is about what has a certificate, and not about another slice.
-fn is_about(refusal: &Refusal, peering: &Peering, certificate: &Certificate) -> bool {
-    let object = { refusal.refused.as_ref() }.and_then(|refused| refused.object.as_ref());
-    let Some(object) = object else {
-        return true;
-    };
-    let is_of = |slice: &str| {
-        object.name == slice || object.name == names::resource_slice_identity_name(slice)
-    };
-    match slice_of(peering, certificate) {
-        Some(slice) => is_of(slice),
-        None => !peering.slices.iter().any(|slice| is_of(&slice.name)),
-    }
-}
-
-/// The same for programs.
-fn answer(home: &Home, peering: &Peering, certificate: &Certificate, is_new: bool) -> Value {
-    let renewal = match &certificate.renewal {
-        _ if is_new => "renewed",
-        Renewal::NotBefore(_) => "notDue",
-        Renewal::Due => "due",
-        Renewal::Awaited => "awaited",
-        Renewal::ByHand => "byHand",
-        Renewal::Cannot(_) => "refused",
-        Renewal::None => "none",
-    };
-    json!(Told {
-        cluster_id: home.cluster_id().as_str(),
-        peer: &peering.peer,
-        role: peering.role,
-        slice: slice_of(peering, certificate),
-        renewal,
-        certificate,
-    })
-}
-
-/// A certificate for programs.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Told<'p> {
-    #[serde(rename = "clusterID")]
-    cluster_id: &'p str,
-    peer: &'p str,
-    /// The role of the peer.
-    role: Role,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    slice: Option<&'p str>,
-    renewal: &'static str,
-    certificate: &'p Certificate,
+/// Whether a certificate was not there before.
+fn is_new(
+    before: &[Peering],
+    only: Option<&ClusterId>,
+    name: &str,
+    certificate: &Certificate,
+) -> bool {
+    let before = certificates(before, only);
+    let mut earlier = before.iter().filter(|(_, other, _)| other == name);
+    earlier.all(|(.., earlier)| earlier.fingerprint != certificate.fingerprint)
 }
 
 /// The certificates of peerings, each with its peering, and its name for messages.

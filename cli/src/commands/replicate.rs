@@ -4,13 +4,14 @@ use liqo_auth::model::{ClusterId, Identity, Tenant, names};
 use serde::Serialize;
 use serde_json::json;
 
+use super::left::Left;
 use crate::{
     arguments::{Remote, Replicate},
     consumer_side::sentence,
     context::Context,
-    failure::{Code, Failure, Result, paragraph},
+    failure::{Failure, Result, paragraph},
     home::Home,
-    output::Side,
+    output::{Side, program},
     overview::{self, Role},
     pair::{Homes, Pair, binds, has_identity},
     provider_side::{ProviderStand, refused},
@@ -72,7 +73,7 @@ fn told(context: &Context, consumer: &mut Home, provider: &mut Home, side: Side)
 
 /// Replicates between a consumer and its provider, and prints the result.
 fn settle(context: &Context, consumer: &mut Home, provider: &mut Home, side: Side) -> Result<()> {
-    let provider_id = provider.cluster_id().clone();
+    let (consumer_id, provider_id) = (consumer.cluster_id().clone(), provider.cluster_id().clone());
     let rest = Pair::new(consumer, provider, &context.policy, context.clock)?.settle()?;
     for notice in rest.notices.iter().map(sentence) {
         context.printer.warning(&notice);
@@ -92,27 +93,22 @@ fn settle(context: &Context, consumer: &mut Home, provider: &mut Home, side: Sid
             _ => why,
         }));
     }
-    let peerings = overview::peerings(context, consumer)?;
-    let with_provider = peerings
-        .iter()
-        .filter(|peering| peering.role == Role::Provider && peering.peer == provider_id.as_str());
-    let certificates = with_provider.flat_map(|peering| {
-        let certificates = peering.certificates();
-        certificates.map(move |(name, certificate)| (peering, name, certificate))
-    });
-    for (peering, name, certificate) in certificates {
-        let is_owed = certificate.renewal.is_owed();
-        if let Some(refusal) = peering.refused.first().filter(|_| is_owed) {
-            return Err(Failure::new(
-                Code::Refused,
-                format!("not renewed: {name}. {provider_id}: {}", refusal.text),
-            ));
-        }
-    }
+    let at_consumer = left(context, consumer, &provider_id, Role::Provider)?;
+    let at_provider = left(context, provider, &consumer_id, Role::Consumer)?;
+    at_consumer.and(at_provider).judge()?;
     context.printer.info(
         side,
         &format!("Slices and renewals are in sync with {provider_id}"),
     )
+}
+
+/// What is due or refused on one side of the peering.
+fn left(context: &Context, home: &mut Home, peer: &ClusterId, role: Role) -> Result<Left> {
+    let peerings = overview::peerings(context, home)?;
+    let now = context.clock.now()?;
+    let mut peerings = peerings.iter();
+    let peering = peerings.find(|it| it.role == role && it.peer == peer.as_str());
+    Ok(peering.map_or_else(Left::default, |peering| Left::of(home, peering, now)))
 }
 
 /// The reason why nothing can be carried between a consumer and its provider, if
@@ -142,10 +138,12 @@ pub(super) fn closed(
 pub(super) fn directions(local: &Home, remote: &Home) -> Result<(bool, bool)> {
     let (forth, back) = (peers(local, remote), peers(remote, local));
     if !forth && !back {
+        let (local_id, remote_id) = (local.cluster_id(), remote.cluster_id());
         return Err(Failure::waiting(format!(
-            "{} and {} have no peering. Authenticate them first.",
-            local.cluster_id(),
-            remote.cluster_id()
+            "{local_id} and {remote_id} have no peering. If {local_id} is the consumer, the command is {} authenticate {} {}",
+            program(),
+            local.site().options(),
+            remote.site().remote_options()
         )));
     }
     Ok((forth, back))

@@ -6,7 +6,7 @@ use liqo_auth::{
 };
 
 use super::ConsumerSide;
-use crate::{failure::Result, pair::has_expired};
+use crate::{failure::Result, home::has_expired};
 
 impl ConsumerSide<'_> {
     /// Deletes the Renew of the control plane on a cluster if the answer in it has expired, before

@@ -262,3 +262,10 @@ pub(crate) fn certified_spki(answer: &AuthParams) -> Option<Vec<u8>> {
     let chain = CertificateChain::from_pem(pem, &Policy::compatible()).ok()?;
     Some(chain.leaf().spki_der.clone())
 }
+
+/// Whether a certificate has expired. AWS keys do not expire.
+pub(crate) fn has_expired(auth_params: &AuthParams, now: Timestamp) -> bool {
+    let pem = auth_params.signed_crt.as_slice();
+    CertificateChain::from_pem(pem, &Policy::compatible())
+        .is_ok_and(|chain| chain.leaf().not_after < now)
+}

@@ -51,7 +51,7 @@ pub(crate) use self::{
     create::{AUTHORITY_CERTIFICATE, Blueprint, GivenAuthority, create, try_to_create},
     directory::FILE_LIMIT,
     folder::lock_at_once,
-    keys::certified_spki,
+    keys::{certified_spki, has_expired},
     kubeconfig::with_user_agent,
     layout::{AUTHORITY_SECRET, LEGACY_TLS_SECRET, RECORD_KEY_SECRET},
     live::{Distrust, Login, NotTrusted, PeeringUser, ProviderAccess},

@@ -1,6 +1,7 @@
 //! An overview of a home: its peerings, with their certificates and slices, and
 //! what each peering waits for.
 
+mod owed;
 mod peering;
 mod waiting;
 

@@ -52,6 +52,13 @@ impl Refusal {
     pub(crate) fn unreadable(&self) -> Option<&ObjectRef> {
         unreadable(&self.refused.as_ref()?.error)
     }
+
+    /// Whether the answer of a provider is refused, which is in a status.
+    pub(super) fn is_of_an_answer(&self) -> bool {
+        let refused = self.refused.iter();
+        let mut fields = refused.map(|refused| refused.error.at().field);
+        fields.any(|field| field.starts_with("status."))
+    }
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -130,6 +137,11 @@ impl Waits {
     /// Whether the provider's first answer is awaited.
     pub(crate) fn is_for_an_identity(&self) -> bool {
         self.what == What::Awaited(Awaited::Identity)
+    }
+
+    /// Whether this side's signer has to answer.
+    pub(crate) fn is_for_the_signer(&self) -> bool {
+        matches!(self.remedy, Some(Remedy::AnswerRequest { .. }))
     }
 
     /// Whether a run of this tool does what is due.

@@ -1,15 +1,18 @@
 //! The answers of a provider that were carried before its address, its CA or this cluster's key
-//! has changed, and the commands that carry the present ones by files.
+//! has changed, or that have expired since, and the commands that carry the present ones by files.
 
 use liqo_auth::{
+    error::{Error, Fault, PeerIncompatible, Precondition},
     machine::replication,
     model::{
-        AuthParams, ClusterId, Identity, Kind, Metadata, ObjectRef, Renew, ResourceSlice, names,
+        AuthParams, ClusterId, Identity, Kind, Metadata, ObjectRef, Renew, ResourceSlice,
+        Timestamp, names,
     },
 };
 
+use super::Role;
 use crate::{
-    home::{Home, certified_spki},
+    home::{Home, certified_spki, has_expired},
     output::{escaped, program},
 };
 
@@ -82,12 +85,17 @@ impl Carried {
     }
 
     /// The same in lines, and what has to be carried.
-    pub(crate) fn lines(&self, home: &Home, provider: &ClusterId) -> [String; 4] {
+    pub(crate) fn lines(&self, home: &Home, provider: &ClusterId, why: Why) -> [String; 4] {
         let Self { kind, name } = self;
         let [ask, receive, answer, take] = self.commands(home, provider);
+        let why = match why {
+            Why::Another => "is from before, with another address, CA or key",
+            Why::Expired => "has expired",
+            Why::Older => "is older than the Identity",
+        };
         [
             format!(
-                "The answer in {kind} {} is from before, with another address, CA or key. {provider} has to answer again, and a person carries that.",
+                "The answer in {kind} {} {why}. {provider} has to answer again, and a person carries that.",
                 escaped(name)
             ),
             format!("First here: {ask}"),
@@ -97,33 +105,94 @@ impl Carried {
     }
 }
 
-/// What was answered with another address or CA, or for another key, than the provider's Identity
-/// has. On a cluster, a replicator carries the present answers.
-pub(crate) fn earlier(home: &Home, provider: &ClusterId) -> Vec<Carried> {
+/// Why a provider has to answer again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Why {
+    /// The answer has another address or CA than the provider's Identity, or is for another key.
+    Another,
+    Expired,
+    /// A Renew has another certificate than the Identity that was carried after it.
+    Older,
+}
+
+/// What the provider has to answer again, compared with its Identity. On a cluster, a replicator
+/// carries the present answers.
+pub(crate) fn earlier(home: &Home, provider: &ClusterId, now: Timestamp) -> Vec<(Carried, Why)> {
     let name = names::identity_name(provider);
     let identity = home.all::<Identity>().find(|it| it.metadata.name == name);
     let Some(present) = identity.filter(|_| !home.is_live()) else {
         return Vec::new();
     };
-    let is_earlier = |metadata: &Metadata, answer: &Option<AuthParams>| {
-        replication::is_shared_with(metadata, provider) && { answer.as_ref() }
-            .is_some_and(|it| !is_like(it, &present.spec.auth_params))
+    let present = &present.spec.auth_params;
+    let why = |kind: Kind, metadata: &Metadata, answer: &Option<AuthParams>| {
+        let is_shared = replication::is_shared_with(metadata, provider);
+        let why = why(answer.as_ref().filter(|_| is_shared)?, present, now);
+        let is_of_identity = kind == Kind::Renew && metadata.name == name;
+        let why = why.filter(|why| is_of_identity || !matches!(why, Why::Older))?;
+        let name = metadata.name.clone();
+        Some((Carried { kind, name }, why))
     };
     let renews = home.all::<Renew>();
-    let renews = renews.filter(|it| is_earlier(&it.metadata, &it.status.auth_params));
-    let renews = renews.map(|it| (Kind::Renew, &it.metadata.name));
+    let renews = renews.filter_map(|it| why(Kind::Renew, &it.metadata, &it.status.auth_params));
     let slices = home.all::<ResourceSlice>();
-    let slices = slices.filter(|it| is_earlier(&it.metadata, &it.status.auth_params));
-    let slices = slices.map(|it| (Kind::ResourceSlice, &it.metadata.name));
-    let carried = renews.chain(slices).map(|(kind, name)| Carried {
-        kind,
-        name: name.clone(),
-    });
-    carried.collect()
+    let slices =
+        slices.filter_map(|it| why(Kind::ResourceSlice, &it.metadata, &it.status.auth_params));
+    renews.chain(slices).collect()
+}
+
+fn why(answer: &AuthParams, present: &AuthParams, now: Timestamp) -> Option<Why> {
+    if !is_like(answer, present) {
+        return Some(Why::Another);
+    }
+    if has_expired(answer, now) {
+        return Some(Why::Expired);
+    }
+    (answer.signed_crt != present.signed_crt).then_some(Why::Older)
 }
 
 fn is_like(answer: &AuthParams, present: &AuthParams) -> bool {
     answer.api_server == present.api_server
         && answer.ca == present.ca
         && certified_spki(answer) == certified_spki(present)
+}
+
+/// What to carry if an answer is refused that the provider gives anew. The Identity of a control
+/// plane comes by authenticating again.
+pub(super) fn anew(home: &Home, provider: &ClusterId, error: &Error) -> Option<String> {
+    let is_answered_anew = matches!(
+        error.fault(),
+        Fault::PeerIncompatible(PeerIncompatible::CertificateExpired { .. })
+            | Fault::Precondition(Precondition::NotNewer { .. } | Precondition::Older { .. })
+    );
+    let object = error.at().object.as_ref().filter(|_| is_answered_anew)?;
+    let sentence = Carried::of(home, object)?.sentence(home, provider);
+    Some(format!(
+        "With access to both clusters, run `{} replicate {} --remote-home DIR` (or --remote-kubeconfig FILE). {sentence}",
+        program(),
+        home.site().options()
+    ))
+}
+
+/// What has the next certificate of a control plane at the provider, as `generate` names it: the
+/// Renew that the provider has answered before, or else the Identity. With the Identity alone, the
+/// earlier answer would stay in the Renew, and be refused.
+pub(crate) fn carrier(home: &Home, peer: &str, role: Role) -> String {
+    let provider = match role {
+        Role::Consumer => home.cluster_id().as_str(),
+        Role::Provider => peer,
+    };
+    let name = format!("{}{provider}", names::CONTROL_PLANE_IDENTITY_PREFIX);
+    let is_of_peer = |metadata: &Metadata| {
+        let origin = metadata.labels.get(names::REPLICATION_ORIGIN_LABEL);
+        role == Role::Provider || origin.map(String::as_str) == Some(peer)
+    };
+    let is_answered = home.all::<Renew>().any(|renew| {
+        renew.metadata.name == name
+            && is_of_peer(&renew.metadata)
+            && renew.status.auth_params.is_some()
+    });
+    match is_answered {
+        true => format!("renew {name}"),
+        false => "identity".to_owned(),
+    }
 }

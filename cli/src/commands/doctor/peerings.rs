@@ -9,9 +9,10 @@ use super::Finding;
 use crate::{
     failure::Failure,
     home::Home,
-    output::program,
+    output::{escaped, program},
     overview::{Certificate, Peering, Role, Waits},
-    remedies::authenticate_again,
+    provider_side::what_signer_needs,
+    remedies::{self, authenticate_again},
 };
 
 /// What is refused or expired in a peering, or stays as it is until a person acts. An object that
@@ -19,9 +20,14 @@ use crate::{
 pub(super) fn of(home: &Home, peering: &Peering, now: Timestamp) -> Vec<Finding> {
     let is_told = |id: &ObjectRef| home.unreadable().any(|found| found.id == *id);
     let mut findings = refused(peering, is_told);
-    findings.extend(expired(home, peering, now));
-    let waits = peering.waits_for.iter();
-    findings.extend(waits.filter_map(|waits| of_waits(peering, waits)));
+    let expired = expired(home, peering, now);
+    // What the signer needs is told with what has expired.
+    let is_told = |waits: &&Waits| waits.is_for_the_signer() && !expired.is_empty();
+    let waits = peering.waits_for.iter().filter(|waits| !is_told(waits));
+    let waits = waits.filter_map(|waits| of_waits(home, peering, waits));
+    let waits: Vec<Finding> = waits.collect();
+    findings.extend(expired);
+    findings.extend(waits);
     findings
 }
 
@@ -56,10 +62,10 @@ fn refused(peering: &Peering, is_told: impl Fn(&ObjectRef) -> bool) -> Vec<Findi
 
 /// The expired certificates of a peering.
 fn expired(home: &Home, peering: &Peering, now: Timestamp) -> Vec<Finding> {
-    let own = peering.certificate.iter().map(|own| (String::new(), own));
+    let own = peering.certificate.iter().map(|own| (None, own));
     let of_slices = peering.slices.iter().filter_map(|slice| {
         let certificate = slice.certificate.as_ref()?;
-        Some((format!(" for slice {}", slice.name), certificate))
+        Some((Some(slice.name.as_str()), certificate))
     });
     // A consumer refuses an expired certificate, which is told otherwise. A drained peer gets none.
     if !peering.refused.is_empty() || peering.is_drained() {
@@ -69,18 +75,37 @@ fn expired(home: &Home, peering: &Peering, now: Timestamp) -> Vec<Finding> {
         .chain(of_slices)
         .filter(|(_, certificate)| certificate.ends < now);
     let findings =
-        expired.map(|(whose, certificate)| expired_certificate(home, peering, &whose, certificate));
+        expired.map(|(slice, certificate)| expired_certificate(home, peering, slice, certificate));
     findings.collect()
 }
 
 /// What is wrong with a peering that waits for this. None if it waits for what comes by itself,
 /// or is new.
-pub(in crate::commands) fn of_waits(peering: &Peering, waits: &Waits) -> Option<Finding> {
-    let what = ailment(waits.remedy.as_ref()?, &peering.peer)?;
-    Some(match &waits.command {
-        None => Finding::new(what, &waits.deed),
-        Some(command) => Finding::new(what, format!("{}. The command is {command}", waits.deed)),
-    })
+pub(in crate::commands) fn of_waits(
+    home: &Home,
+    peering: &Peering,
+    waits: &Waits,
+) -> Option<Finding> {
+    let what = match waits.is_for_the_signer() {
+        true if !awaits_signer(peering) => None,
+        true => Some(format!(
+            "the request of {} waits for this cluster's signer",
+            peering.peer
+        )),
+        false => ailment(waits.remedy.as_ref()?, &peering.peer),
+    }?;
+    let remedy = match &waits.command {
+        Some(command) => format!("{}. The command is {command}", waits.deed),
+        None if waits.is_for_the_signer() => what_signer_needs(home, &peering.peer.parse().ok()?),
+        None => waits.deed.clone(),
+    };
+    Some(Finding::new(what, remedy))
+}
+
+/// Whether a request is made, and waits for its signer.
+fn awaits_signer(peering: &Peering) -> bool {
+    let mut waits = peering.waits_for.iter();
+    waits.clone().any(Waits::is_for_the_signer) && !waits.any(Waits::is_for_a_run)
 }
 
 /// What is due in a home: nobody does it but a person. On a cluster, the controllers do.
@@ -103,16 +128,18 @@ pub(super) fn due(home: &Home, peering: &Peering, now: Timestamp) -> Option<Find
 fn expired_certificate(
     home: &Home,
     peering: &Peering,
-    whose: &str,
+    slice: Option<&str>,
     certificate: &Certificate,
 ) -> Finding {
     let (peer, until) = (&peering.peer, &certificate.until);
-    let (program, options) = (program(), home.site().options());
+    let whose = slice.map_or_else(String::new, |slice| format!(" for slice {slice}"));
     match peering.role {
         Role::Consumer => Finding::new(
             format!("the certificate of {peer}{whose} ended at {until}"),
             format!(
-                "`{program} renew {options}` signs the next one. Then {peer} has to get it: by replication, or by its Identity (`{program} generate identity {options} --remote-cluster-id {peer}`)."
+                "{} Then {peer} has to get it: by replication, or by files (`{}`).",
+                signs_next(home, peering),
+                generate(home, peer, slice)
             ),
         ),
         Role::Provider => Finding::new(
@@ -120,6 +147,41 @@ fn expired_certificate(
             authenticate_again(home, peer),
         ),
     }
+}
+
+/// What has the next certificate of a consumer signed.
+fn signs_next(home: &Home, peering: &Peering) -> String {
+    let renew = format!("`{} renew {}`", program(), home.site().options());
+    let mut waits = peering.waits_for.iter();
+    let approval = waits.find(|waits| waits.remedy == Some(Remedy::Approve));
+    if let Some(command) = approval.and_then(|waits| waits.command.as_ref()) {
+        return format!("The request waits for an approval: `{command}`.");
+    }
+    if !home.is_signed_elsewhere() {
+        return format!("{renew} signs the next one.");
+    }
+    match peering.peer.parse() {
+        Ok(peer) if awaits_signer(peering) => format!(
+            "The request waits for the cluster's signer: `{}`.",
+            what_signer_needs(home, &peer)
+        ),
+        _ => format!(
+            "{renew} makes the request for the next one, and says what the cluster's signer needs."
+        ),
+    }
+}
+
+/// The command that prints what has the next certificate of a consumer.
+fn generate(home: &Home, consumer: &str, slice: Option<&str>) -> String {
+    let what = match slice {
+        None => remedies::carrier(home, consumer, Role::Consumer),
+        Some(slice) => format!("resourceslice {}", escaped(slice)),
+    };
+    format!(
+        "{} generate {what} {} --remote-cluster-id {consumer}",
+        program(),
+        home.site().options()
+    )
 }
 
 /// What is wrong with a peering that waits for this remedy. A peering that waits for an

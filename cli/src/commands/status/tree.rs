@@ -74,7 +74,7 @@ fn of_peering(seen: &Seen, peering: &Peering, drawing: Drawing) -> Node {
     let findings = refused_or_expired(&seen.home, peering, seen.now);
     let waits = waits_for
         .iter()
-        .map(|waits| match of_waits(peering, waits) {
+        .map(|waits| match of_waits(&seen.home, peering, waits) {
             Some(finding) => of_finding(&finding),
             None => of_waiting(waits),
         });

@@ -44,6 +44,15 @@ fn a_person_enters_the_user_and_forgets_the_deleted_key() {
     );
     let status = folder.ok("status --home cl-provider");
     assert!(status.contains("this side: run `set aws-user`"), "{status}");
+    let doctor = folder.run("doctor --home cl-provider");
+    assert_eq!(doctor.code, 4, "{doctor:?}");
+    for part in [
+        "the request of cl-consumer waits for this cluster's signer",
+        "Make an IAM user with an access key",
+        "set aws-user --home cl-provider --remote-cluster-id cl-consumer --user-arn ARN",
+    ] {
+        assert!(doctor.out.contains(part), "{part}: {doctor:?}");
+    }
     folder.refused(&set_user("no-key"), SECRET, 2);
     let said = folder.ok_with(&set_user(first), SECRET);
     assert!(!said.contains(SECRET));

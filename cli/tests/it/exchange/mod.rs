@@ -9,5 +9,7 @@ mod manual_flow;
 mod renewals;
 mod several;
 mod signed_again;
+mod signed_elsewhere;
 mod signer;
 mod slices;
+mod unrenewed;

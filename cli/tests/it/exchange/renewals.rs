@@ -96,7 +96,7 @@ fn a_renewal_by_files_names_each_next_step() {
     let folder = with_slice();
     let awaited = folder.run(&format!("renew --home cl-consumer {LATER}"));
     for part in [
-        "cl-provider has to sign the next certificate. On cl-provider: liqo-auth renew, and then liqo-auth generate identity --remote-cluster-id cl-consumer, and liqo-auth generate resourceslice mypool --remote-cluster-id cl-consumer\n",
+        "cl-provider has to sign the next certificate. On cl-provider: liqo-auth renew, and then liqo-auth generate renew controlplane-cl-provider --remote-cluster-id cl-consumer, and liqo-auth generate resourceslice mypool --remote-cluster-id cl-consumer\n",
         "Then here: liqo-auth apply -f FILE --home cl-consumer",
     ] {
         assert!(awaited.err.contains(part), "{part}: {awaited:?}");
@@ -138,7 +138,8 @@ fn a_renewal_by_files_names_each_next_step() {
 fn a_renewal_whose_answer_is_refused_is_no_success() {
     let folder = with_slice();
     folder.ok("set api-server https://172.19.0.9:6443 --home cl-provider");
-    folder.ok(&format!("renew {BOTH}"));
+    let run = folder.run(&format!("renew {BOTH}"));
+    assert_eq!(run.code, 3, "{run:?}");
     let run = folder.run(&format!("renew {BOTH} {LATER}"));
     assert_eq!(run.code, 3, "{run:?}");
     let (_, error) = run.err.split_once("Error: ").unwrap();
@@ -155,7 +156,7 @@ fn a_renewal_whose_answer_is_refused_is_no_success() {
     let doctor = folder.run(&format!("doctor --home cl-consumer {LATER}"));
     let carried = folder.run(&format!("replicate {BOTH} {LATER}"));
     assert_eq!(carried.code, 3, "{carried:?}");
-    let says = "Error: not renewed: certificate from cl-provider. cl-provider: ";
+    let says = "Error: not renewed: certificate from cl-provider, certificate from cl-provider for slice mypool. cl-provider: ";
     assert!(carried.err.contains(says), "{carried:?}");
     for told in [error, &alone.err, &status.err, &doctor.out, &carried.err] {
         assert!(told.contains(pinned) && told.contains(release), "{told}");

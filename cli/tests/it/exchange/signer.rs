@@ -14,6 +14,14 @@ fn an_approved_request_on_the_disk_is_signed_by_the_next_command() {
     let before = std::fs::read_to_string(&request).unwrap();
     assert!(before.contains("type: Approved"), "{before}");
     assert!(!before.contains("certificate:"), "{before}");
+    let doctor = folder.run("doctor --home cl-provider");
+    assert_eq!(doctor.code, 4, "{doctor:?}");
+    for part in [
+        "the request of cl-consumer waits for this cluster's signer",
+        "The command is liqo-auth renew --home cl-provider\n",
+    ] {
+        assert!(doctor.out.contains(part), "{part}: {doctor:?}");
+    }
 
     let identity = folder.ok(GENERATE);
     assert!(identity.contains("kind: Identity"), "{identity}");

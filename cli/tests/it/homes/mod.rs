@@ -7,6 +7,7 @@ mod blame;
 mod broken_files;
 mod by_hand;
 mod changed_providers;
+mod expired_by_files;
 mod files;
 mod findings;
 mod followed;

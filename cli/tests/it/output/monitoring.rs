@@ -392,7 +392,8 @@ fn doctor_names_the_commands_after_a_change_of_the_providers_api_server() {
     let folder = Folder::with_homes();
     folder.ok("authenticate --home cl-consumer --remote-home cl-provider");
     folder.ok("set api-server https://172.19.0.4:6443 --home cl-provider");
-    folder.ok("renew --home cl-consumer --remote-home cl-provider");
+    let renewed = folder.run("renew --home cl-consumer --remote-home cl-provider");
+    assert_eq!(renewed.code, 3, "{renewed:?}");
     let doctor = folder.run("doctor --home cl-consumer");
     assert_eq!(doctor.code, 4, "{doctor:?}");
     let release = "release --home cl-consumer --remote-cluster-id cl-provider";

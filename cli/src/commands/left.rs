@@ -1,0 +1,101 @@
+//! What a run that renews has left: the certificates that are due, and what is refused.
+
+use liqo_auth::{
+    machine::Remedy,
+    model::{ClusterId, Timestamp},
+};
+
+use crate::{
+    failure::{Code, Failure, Result},
+    home::Home,
+    overview::{Peering, Refusal, Renewal},
+    provider_side::unsigned,
+    remedies,
+};
+
+/// What a run has left in peerings.
+#[derive(Default)]
+pub(super) struct Left {
+    /// The certificates that are due, and were not renewed.
+    names: Vec<String>,
+    /// The first thing that is refused.
+    refused: Option<Failure>,
+    /// What the next certificate waits for on this side.
+    waits: Option<String>,
+}
+
+impl Left {
+    pub(super) fn of(home: &Home, peering: &Peering, now: Timestamp) -> Self {
+        let certificates = peering.certificates();
+        let owed = certificates.filter(|(_, certificate)| peering.owes(certificate, now));
+        let names: Vec<String> = owed.map(|(name, _)| name).collect();
+        Self {
+            refused: refused(home, peering),
+            waits: waits(home, peering, !names.is_empty()),
+            names,
+        }
+    }
+
+    pub(super) fn and(mut self, other: Self) -> Self {
+        self.names.extend(other.names);
+        Self {
+            names: self.names,
+            refused: self.refused.or(other.refused),
+            waits: self.waits.or(other.waits),
+        }
+    }
+
+    /// Fails if something is left.
+    pub(super) fn judge(self) -> Result<()> {
+        let due =
+            (!self.names.is_empty()).then(|| format!("not renewed: {}", self.names.join(", ")));
+        let waits = self.waits.map(Failure::waiting);
+        match (due, self.refused.or(waits)) {
+            (None, None) => Ok(()),
+            (None, Some(why)) => Err(why),
+            (Some(due), None) => Err(Failure::waiting(due)),
+            (Some(due), Some(why)) => Err(Failure::new(why.code, format!("{due}. {why}"))),
+        }
+    }
+}
+
+/// What is refused of the peering, with the way out.
+fn refused(home: &Home, peering: &Peering) -> Option<Failure> {
+    let peer = &peering.peer;
+    if let Some(refusal) = peering.refused_answers().next() {
+        let error = &refusal.refused.as_ref()?.error;
+        return Some(Failure::with_way_out(peer, error, &way_out(home, refusal)));
+    }
+    let why = peering
+        .certificates()
+        .find_map(|(_, certificate)| match &certificate.renewal {
+            Renewal::Cannot(why) => Some(why.clone()),
+            _ => None,
+        })?;
+    Some(Failure::new(Code::Refused, format!("{peer}: {why}")))
+}
+
+/// The way out of a refusal. No command mends a file that cannot be read.
+fn way_out(home: &Home, refusal: &Refusal) -> String {
+    match (refusal.unreadable(), remedies::run(home)) {
+        (Some(id), Some(renew)) => format!(
+            "Restore {} from a backup. Then the command is {renew}.",
+            home.site_of(id)
+        ),
+        _ => refusal.way_out.clone(),
+    }
+}
+
+/// What the next certificate waits for on this side. A new peer may wait for its approval.
+fn waits(home: &Home, peering: &Peering, is_due: bool) -> Option<String> {
+    let peer: ClusterId = peering.peer.parse().ok()?;
+    peering.waits_for.iter().find_map(|waits| {
+        if waits.is_for_the_signer() {
+            return Some(unsigned(home, &peer).to_string());
+        }
+        let command = waits.command.as_ref()?;
+        let is_for_approval = waits.remedy == Some(Remedy::Approve);
+        (is_due && is_for_approval)
+            .then(|| format!("{peer} waits for its approval. The command is {command}."))
+    })
+}
