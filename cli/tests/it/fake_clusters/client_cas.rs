@@ -107,7 +107,7 @@ fn doctor_names_a_signer_that_the_api_server_does_not_trust() {
     for says in [
         "the API server does not accept the certificate",
         "sign-again tenant rome --force --kubeconfig milan",
-        "sign-again resourceslice mypool --remote-cluster-id rome --force --kubeconfig milan",
+        "sign-again resourceslice mypool --kubeconfig milan --remote-cluster-id rome --force",
     ] {
         assert!(found.out.contains(says), "{}", found.out);
     }
