@@ -81,7 +81,7 @@ pub enum Remedy {
     /// Authenticate with the provider again: it makes a nonce, and this side signs it.
     AuthenticateAgain,
     /// Have what is pinned for the peer forgotten, once its administrator has confirmed the
-    /// change: [`Provider::release`](crate::Provider::release) and
+    /// change: [`Provider::release_key`](crate::Provider::release_key) and
     /// [`Consumer::release_pins`](crate::Consumer::release_pins).
     Release,
     /// Have the certificate of a Tenant or of a slice signed again:
