@@ -66,11 +66,11 @@ impl<M: Machine + PeerRole> Driver<'_, M> {
         next: impl Fn(&M, &View<'_>, Env) -> Result<Step, Error>,
     ) -> Result<Rest> {
         let mut notices: Vec<Notice> = Vec::new();
-        let mut run = Run::to_rest();
-        if self.home.is_live() {
-            run = run.doubting_refusals();
-        }
-        loop {
+        let step = loop {
+            let mut run = Run::to_rest();
+            if self.home.is_live() {
+                run = run.doubting_refusals();
+            }
             let (machine, peer, clock) = (&self.machine, &self.peer, self.clock);
             go_on(&mut run, self.home, clock, |home| {
                 let step = next(machine, &home.view(peer), clock.env()?);
@@ -83,11 +83,9 @@ impl<M: Machine + PeerRole> Driver<'_, M> {
                 Ok(step)
             })?;
             if !sign_approved(self.home, clock)? && !self.home.await_signer(&self.peer)? {
-                break;
+                break run.into_step();
             }
-            run.look_again();
-        }
-        let step = run.into_step();
+        };
         self.home.save()?;
         let now = self.clock.now()?;
         self.home.log_refusals(&self.peer, &step, now)?;

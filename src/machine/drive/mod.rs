@@ -274,13 +274,6 @@ impl Run {
         self.overtakings = 0;
     }
 
-    /// Goes on with a look, since something else than an object has changed: a backend has
-    /// answered, for example.
-    pub fn look_again(&mut self) {
-        self.step = None;
-        self.steps = 0;
-    }
-
     /// The step of the last look, if all its effects are applied: its events and notices
     /// count then.
     pub fn carried_out(&self) -> Option<&Step> {

@@ -181,15 +181,6 @@ fn a_refusal_counts_if_it_stays() {
 }
 
 #[test]
-fn an_answer_of_a_backend_leads_to_another_look() {
-    let mut run = Run::to_rest();
-    run.looked(Step::default());
-    assert_eq!(run.next(), Ok(Next::Rest));
-    run.look_again();
-    assert_eq!(run.next(), look(0));
-}
-
-#[test]
 fn the_next_run_is_due_at_the_wake_up_time_or_while_a_backend_is_asked() {
     let now = Timestamp::from_unix(100).unwrap();
     let poll = Duration::from_secs(10);

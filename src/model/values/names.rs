@@ -189,7 +189,7 @@ pub const SERVICE_ACCOUNT_NAME_ANNOTATION: &str = "kubernetes.io/service-account
 
 /// The name of a home cluster's service account, roles and bindings in Liqo 0.2:
 /// `remote-<home>`.
-pub(crate) fn remote_account(home: &ClusterId) -> String {
+pub fn remote_account(home: &ClusterId) -> String {
     format!("remote-{home}")
 }
 
