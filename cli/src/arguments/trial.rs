@@ -43,4 +43,12 @@ impl Command {
             | Self::Options => false,
         }
     }
+
+    /// Whether the command writes and cannot be tried: it takes part in an exchange over HTTPS.
+    pub(crate) const fn writes_untried(&self) -> bool {
+        matches!(
+            self,
+            Self::Legacy(Legacy::Authenticate(_) | Legacy::Serve(_) | Legacy::Peer(_))
+        )
+    }
 }

@@ -86,6 +86,11 @@ fn done(arguments: Arguments) -> Result<()> {
             "--write-at-this-time: name the time with --now TIME",
         ));
     }
+    if global.now.is_some() && !global.write_at_this_time && command.writes_untried() {
+        return Err(Failure::usage(
+            "--now: this command cannot be tried. Add --write-at-this-time to write as if it were that time",
+        ));
+    }
     // What is written at another time stays, and the present time is before or after it.
     let is_preview = global.now.is_some() && !global.write_at_this_time && command.can_be_tried();
     if !global.dry_run && !is_preview {

@@ -134,7 +134,7 @@ fn our_client_takes_and_stores_the_answer_that_liqo_gave() {
     );
     let (url, asked) = liqo(&folder);
     let peer = format!(
-        "legacy peer --home home --name home --foreign-cluster foreign --ca liqo.crt --policy compatible --now {NOW}"
+        "legacy peer --home home --name home --foreign-cluster foreign --ca liqo.crt --policy compatible --now {NOW} --write-at-this-time"
     );
 
     // It is asked who it is, then with the empty token: a token is awaited.
@@ -313,4 +313,18 @@ fn recorded_token() -> String {
 
 fn keys(value: &Value) -> Vec<&String> {
     value.as_object().unwrap().keys().collect()
+}
+
+#[test]
+fn an_exchange_at_another_time_is_asked_for() {
+    let folder = Folder::new();
+    for command in ["authenticate", "serve", "peer"] {
+        let other = match command {
+            "authenticate" => "--home home --remote-home foreign --trust-whoever-holds-the-token",
+            "serve" => "--home foreign --trust-whoever-holds-the-token",
+            _ => "--home home --name home --foreign-cluster foreign",
+        };
+        let error = folder.refused(&format!("legacy {command} {other} --now +1h"), "", 2);
+        assert!(error.contains("Add --write-at-this-time"), "{error}");
+    }
 }
