@@ -38,9 +38,8 @@ pub(crate) fn release_command(home: &Home, peer: impl fmt::Display) -> String {
 /// How to lift a drain.
 pub(crate) fn lift_drain(home: &Home, consumer: impl fmt::Display) -> String {
     format!(
-        "{consumer} is drained: it gets no certificate and no rights until that is lifted. The command is {} activate tenant {consumer} {}.",
-        program(),
-        home.site().options()
+        "{consumer} is drained: it gets no certificate and no rights until that is lifted. The command is {}.",
+        with_options(home, &format!("uncordon tenant {consumer}"))
     )
 }
 

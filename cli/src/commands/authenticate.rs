@@ -203,7 +203,7 @@ fn exchange(
         }
         ProviderStand::Drained => {
             return Err(Failure::waiting(format!(
-                "{provider_id} drained the tenant {consumer_id}, and has to lift that first: {} activate tenant {consumer_id} {}; then authenticate again",
+                "{provider_id} drained the tenant {consumer_id}, and has to lift that first: {} uncordon tenant {consumer_id} {}; then authenticate again",
                 program(),
                 provider.home.site().options()
             )));

@@ -18,7 +18,7 @@ use crate::{
     output::program,
     provider_side::{ProviderSide, ProviderStand, refused, unsigned},
     recognition,
-    remedies::present_nonce,
+    remedies::{lift_drain, present_nonce},
 };
 
 pub(super) fn tenant(context: &Context, arguments: &GenerateTenant) -> Result<()> {
@@ -95,6 +95,14 @@ pub(super) fn identity(context: &Context, arguments: &GenerateIdentity) -> Resul
     }
     if let ProviderStand::AwaitsCertificate = stand {
         return Err(unsigned(provider.home, peer));
+    }
+    if let ProviderStand::Drained = stand {
+        return Err(Failure::waiting(lift_drain(provider.home, peer)));
+    }
+    if let ProviderStand::Tolerated = stand {
+        return Err(Failure::waiting(format!(
+            "{peer} is let in without a handshake: there is no Identity for it"
+        )));
     }
     if let ProviderStand::Refused(error) = stand {
         let waits = matches!(error.fault(), Fault::PeerIncompatible(_));

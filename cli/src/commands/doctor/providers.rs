@@ -67,7 +67,7 @@ fn judged(provider: &Kubeconfig, login: Login, home: &Home) -> Result<Option<Fin
         Login::WithoutRights => Some(Finding::new(
             format!("{cluster} lets this cluster in, and gives it no rights"),
             format!(
-                "Ask the administrator of {cluster} whether this cluster is drained there: `{program} status --remote-cluster-id {own}` says so, and `{program} activate tenant {own}` gives the rights back."
+                "Ask the administrator of {cluster} whether this cluster is drained there: `{program} status --remote-cluster-id {own}` says so, and `{program} uncordon tenant {own}` gives the rights back."
             ),
         )),
         Login::Fails => Some(Finding::new(

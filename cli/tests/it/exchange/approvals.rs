@@ -87,6 +87,9 @@ spec:
         status.contains("cl-other   consumer   Tolerated"),
         "{status}"
     );
+    let generate = "generate identity --home cl-provider --remote-cluster-id cl-other";
+    let error = folder.refused(generate, "", 4);
+    assert!(error.contains("is let in without a handshake"), "{error}");
     // What was said of one peer holds for no other.
     folder.refused(apply, &tenant.replace("cl-other", "cl-third"), 3);
     folder.ok("unauthenticate --yes --home cl-provider --remote-cluster-id cl-other");

@@ -123,6 +123,12 @@ fn a_drained_tenant_loses_rights_and_slices_until_it_is_let_in_again() {
     assert!(run.err.contains("grants cl-consumer no rights"), "{run:?}");
     let status = folder.ok("status --home cl-provider");
     assert!(status.contains("Drained"), "{status}");
+    let generate = "generate identity --home cl-provider --remote-cluster-id cl-consumer";
+    let error = folder.refused(generate, "", 4);
+    assert!(
+        error.contains("is drained") && error.contains("liqo-auth uncordon tenant cl-consumer"),
+        "{error}"
+    );
     folder.ok(UNCORDON);
     assert_eq!(bindings(&folder).len(), 2);
     folder.ok(REPLICATE);

@@ -221,7 +221,7 @@ fn a_renewal_that_a_drain_prevents_is_no_success() {
 fn a_drain_is_named_with_the_command_that_lifts_it() {
     let folder = with_slice();
     folder.ok("drain tenant cl-consumer --home cl-provider");
-    let lift = "activate tenant cl-consumer --home cl-provider";
+    let lift = "uncordon tenant cl-consumer --home cl-provider";
     let says = format!(
         "cl-consumer is drained: it gets no certificate and no rights until that is lifted. The command is liqo-auth {lift}.\n"
     );

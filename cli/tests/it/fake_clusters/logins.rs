@@ -155,7 +155,7 @@ fn doctor_logs_in_at_each_provider() {
     );
     assert_eq!(doctor(&folder).code, 0);
     refused.store(WITHOUT_RIGHTS, Ordering::Relaxed);
-    finds(&folder, &["and gives it no rights", "activate tenant rome"]);
+    finds(&folder, &["and gives it no rights", "uncordon tenant rome"]);
 }
 
 #[test]
