@@ -24,7 +24,11 @@ use tower::{Service, util::MapErrLayer};
 
 use self::route::Route;
 pub use self::route::Unreachable;
-use crate::{Error, bounded::bounded, error::with_sources};
+use crate::{
+    Error,
+    bounded::{bounded, bounded_for_peer},
+    error::with_sources,
+};
 
 /// What a client needs, from a kubeconfig, with the proxy that `kubectl` would use. Give it
 /// to [`client_of`].
@@ -84,6 +88,8 @@ pub fn client_of(mut config: Config) -> Result<Client, kube::Error> {
 /// addresses only. Give it the addresses of the verified Identity
 /// ([`VerifiedIdentity::addresses`](liqo_auth::verify::VerifiedIdentity::addresses)).
 ///
+/// More than 8 MiB of one answer are not kept, since the peer may never end it.
+///
 /// The addresses are those of the API server, whatever its name leads to at the time of the
 /// connection. With a proxy, they are those of the proxy. A proxy that the environment names is
 /// this side's own choice, and is not checked.
@@ -94,10 +100,11 @@ pub fn client_of(mut config: Config) -> Result<Client, kube::Error> {
 pub fn client_within(mut config: Config, addresses: &Addresses) -> Result<Client, kube::Error> {
     let proxy = config.proxy_url.as_ref();
     if proxy.is_some_and(|proxy| field_of(proxy, &config.cluster_url) != FIELD) {
-        return client_of(config);
+        return Ok(bounded_for_peer(&client_of(config)?));
     }
     let route = route_of(&mut config)?;
-    Ok(client_by(within::builder(&config, addresses)?, route))
+    let client = client_by(within::builder(&config, addresses)?, route);
+    Ok(bounded_for_peer(&client))
 }
 
 /// The way to the API server, by the configured proxy if there is one. The configuration then
