@@ -204,10 +204,10 @@ impl Notice {
                 slice: slice.clone(),
                 resources: resources.clone(),
             },
+            Self::CannotRenew { error, .. } => return error.remedy(),
             Self::SignedNonceIsStale
             | Self::ProviderUnproven
             | Self::IssuedByAnotherCa
-            | Self::CannotRenew { .. }
             | Self::SignaturesWait { .. }
             | Self::NewKeyAwaitsNonce => return None,
         })
