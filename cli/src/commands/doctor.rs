@@ -4,7 +4,7 @@ mod anew;
 mod beside_liqo;
 mod files;
 mod kept;
-mod lost;
+pub(super) mod lost;
 mod other_keys;
 pub(super) mod peerings;
 mod providers;
@@ -68,6 +68,11 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
             findings.extend(both);
             notes.extend(note);
             findings.extend(peerings.iter().flat_map(|it| peerings::of(&home, it, now)));
+            notes.extend(
+                peerings
+                    .iter()
+                    .filter_map(|it| peerings::by_hand(&home, it)),
+            );
             let (wrong, unknown) = providers::asked(context, &mut home, &peerings)?;
             findings.extend(wrong);
             for provider in unknown {

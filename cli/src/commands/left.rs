@@ -5,6 +5,7 @@ use liqo_auth::{
     model::{ClusterId, Timestamp},
 };
 
+use super::doctor;
 use crate::{
     failure::{Code, Failure, Result},
     home::Home,
@@ -20,7 +21,7 @@ pub(super) struct Left {
     names: Vec<String>,
     /// The first thing that is refused.
     refused: Option<Failure>,
-    /// What the next certificate waits for on this side.
+    /// What the next certificate waits for on this side, or what this side has lost of it.
     waits: Option<String>,
 }
 
@@ -31,7 +32,7 @@ impl Left {
         let names: Vec<String> = owed.map(|(name, _)| name).collect();
         Self {
             refused: refused(home, peering),
-            waits: waits(home, peering, !names.is_empty()),
+            waits: waits(home, peering, !names.is_empty()).or_else(|| lost(home, peering, now)),
             names,
         }
     }
@@ -84,6 +85,12 @@ fn way_out(home: &Home, refusal: &Refusal) -> String {
         ),
         _ => refusal.way_out.clone(),
     }
+}
+
+/// The Identity that this side has lost: it has no certificate to renew.
+fn lost(home: &Home, peering: &Peering, now: Timestamp) -> Option<String> {
+    let finding = doctor::lost::identity(home, peering, now)?.ok()?;
+    Some(format!("{}. {}", finding.what, finding.remedy))
 }
 
 /// What the next certificate waits for on this side. A new peer may wait for its approval.

@@ -14,7 +14,7 @@ use crate::{
     output::{Side, program},
     overview::{self, Role},
     pair::{Homes, Pair, binds, has_identity},
-    provider_side::{ProviderStand, refused},
+    provider_side::{ProviderStand, has_tenant, refused},
     remedies,
 };
 
@@ -126,9 +126,17 @@ pub(super) fn closed(
         )));
     }
     if !binds(provider, consumer_id) {
-        return Ok(Some(format!(
-            "{provider_id} grants {consumer_id} no rights: nothing was carried"
-        )));
+        let why = format!("{provider_id} grants {consumer_id} no rights: nothing was carried");
+        return Ok(Some(match has_tenant(&provider.view(consumer_id)) {
+            true => why,
+            // The provider was restored, or has ended the peering.
+            false => format!(
+                "{why}. The command that authenticates again is {} authenticate {} {}.",
+                program(),
+                consumer.site().options(),
+                provider.site().remote_options()
+            ),
+        }));
     }
     Ok(None)
 }

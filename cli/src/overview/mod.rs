@@ -61,6 +61,9 @@ pub(crate) struct Peering {
     /// Whether the peer's versions of Liqo read Ed25519 keys only.
     #[serde(skip)]
     pub(crate) reads_only_ed25519: bool,
+    /// Whether the consumer's next certificates are carried by a person.
+    #[serde(skip)]
+    pub(crate) is_carried_by_hand: bool,
     /// Why nothing is known of the peering.
     #[serde(skip)]
     pub(crate) failure: Option<Failure>,
@@ -251,6 +254,7 @@ impl Peering {
                 text: failure.to_string(),
             }],
             reads_only_ed25519: false,
+            is_carried_by_hand: false,
             failure: Some(failure),
         }
     }

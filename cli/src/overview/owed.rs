@@ -33,7 +33,12 @@ impl Peering {
             let slice = self.refused_slice(refusal);
             let mut slices = self.slices.iter();
             let slice = slices.find(|it| Some(it.name.as_str()) == slice);
-            slice.is_none_or(|slice| slice.certificate.is_some() || refusal.is_of_an_answer())
+            // What cannot be read may have a certificate.
+            slice.is_none_or(|slice| {
+                slice.certificate.is_some()
+                    || refusal.is_of_an_answer()
+                    || refusal.unreadable().is_some()
+            })
         })
     }
 

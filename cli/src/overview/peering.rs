@@ -4,7 +4,7 @@ use liqo_auth::{
     assurance::peer_version::{self, Ability, Evidence},
     consumer,
     error::{Fault, PolicyRefusal},
-    machine::{Awaited, Holder, HolderStatus, Machine, Stage, Status},
+    machine::{Awaited, Holder, HolderStatus, Machine, Notice, Stage, Status},
     model::{ClusterId, ResourceSliceConditionStatus as Decision, names},
     provider,
 };
@@ -90,6 +90,7 @@ fn peering<M: Machine + PeerRole>(side: &Driver<'_, M>) -> Result<Peering> {
         waits_for: waiting::waits_for(&status, role, side.home),
         refused: waiting::refusals(&status, role, side.home),
         reads_only_ed25519: false,
+        is_carried_by_hand: status.notices.contains(&Notice::RenewalNotCarried),
         failure: None,
     })
 }

@@ -1,7 +1,7 @@
 //! What a peering waits for, from whom, and the command that helps.
 
 use liqo_auth::{
-    machine::{Awaited, Party, Refused, Remedy, Status},
+    machine::{Awaited, Notice, Party, Refused, Remedy, Status},
     model::{ClusterId, ObjectRef},
 };
 use serde::Serialize;
@@ -94,7 +94,10 @@ pub(super) fn waits_for(status: &Status, role: Role, home: &Home) -> Vec<Waits> 
         let what = What::Awaited(awaited.clone());
         Waits::of(what, awaited.party(), remedy, told)
     });
-    let noticed = status.notices.iter().filter_map(|notice| {
+    // This side cannot know whether a person has carried the Identity.
+    let notices = status.notices.iter();
+    let notices = notices.filter(|notice| **notice != Notice::RenewalNotCarried);
+    let noticed = notices.filter_map(|notice| {
         let remedy = notice.remedy().filter(is_asked_for)?;
         let told = told(&remedy);
         let from = Party::Administrator;
@@ -251,10 +254,10 @@ fn told(remedy: &Remedy, peer: &ClusterId, role: Role, home: &Home) -> Told {
         Remedy::NameKubeconfig { digest } => here(format!(
             "if you made the kubeconfig, set `kubeconfigDigest: {digest}` for {peer}"
         )),
+        Remedy::AuthenticateAgain => here(format!("authenticate with {peer} again")),
         // A refusal has these remedies.
         Remedy::ReplaceNonce
         | Remedy::CarryNonce
-        | Remedy::AuthenticateAgain
         | Remedy::Release
         | Remedy::SignAgain { .. }
         | Remedy::RequestSlice { .. }

@@ -21,6 +21,7 @@ use crate::{
     output::{escaped, program},
     pair::binds,
     provider_side::ProviderSide,
+    remedies::{Role, way_out},
 };
 
 /// The direction of an object, according to its own fields.
@@ -100,7 +101,14 @@ pub(super) fn receive(
         refusals(context, home, peer, *way)
     })?;
     match after.into_iter().find(|error| !before.contains(error)) {
-        Some(error) => Err(Failure::of(subject, &error)),
+        Some(error) => {
+            let role = match way {
+                Way::ToProvider => Role::Consumer,
+                Way::ToConsumer => Role::Provider,
+            };
+            let way_out = way_out(home, peer, role, &error);
+            Err(Failure::with_way_out(subject, &error, &way_out))
+        }
         None => home.carry_out(&only, now),
     }
 }

@@ -6,7 +6,7 @@ use liqo_auth::model::{ClusterId, Kind, ObjectRef, Timestamp, names};
 use super::Finding;
 use crate::{
     home::Home,
-    output::program,
+    output::{escaped, program},
     overview::{Peering, Role, Waits},
     provider_side::has_tenant,
     remedies::authenticate_again,
@@ -14,7 +14,7 @@ use crate::{
 
 /// The Identity that a consumer waits for: a finding if it was there, or if its nonce has expired,
 /// and else a note.
-pub(super) fn identity(
+pub(in crate::commands) fn identity(
     home: &Home,
     peering: &Peering,
     now: Timestamp,
@@ -25,9 +25,9 @@ pub(super) fn identity(
     }
     let peer = &peering.peer;
     let (again, anew) = (print_again(home, peer), authenticate_again(home, peer));
-    if let Some(secret) = kubeconfig(home, peer) {
+    if let Some(trace) = trace(home, peering) {
         return Some(Ok(Finding::new(
-            format!("the Identity from {peer} is lost: its kubeconfig is there, in {secret}"),
+            format!("the Identity from {peer} is lost: {trace}"),
             format!("{again} If {peer} has none any more: {anew}"),
         )));
     }
@@ -53,6 +53,20 @@ fn print_again(home: &Home, peer: &str) -> String {
     format!(
         "The administrator of {peer} prints the Identity by `{program} generate identity --remote-cluster-id {own}`, and this side takes it by `{program} apply -f FILE {options}`."
     )
+}
+
+/// What shows that there was an Identity: its kubeconfig, or a slice that the provider has taken.
+fn trace(home: &Home, peering: &Peering) -> Option<String> {
+    if let Some(secret) = kubeconfig(home, &peering.peer) {
+        return Some(format!("its kubeconfig is there, in {secret}"));
+    }
+    let mut slices = peering.slices.iter();
+    let taken = slices.find(|slice| slice.authentication == "Accepted")?;
+    Some(format!(
+        "{} has accepted the slice {}",
+        peering.peer,
+        escaped(&taken.name)
+    ))
 }
 
 /// The Secret with the kubeconfig of the control plane, readable or not.

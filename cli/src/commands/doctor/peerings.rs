@@ -97,9 +97,24 @@ pub(in crate::commands) fn of_waits(
     let remedy = match &waits.command {
         Some(command) => format!("{}. The command is {command}", waits.deed),
         None if waits.is_for_the_signer() => what_signer_needs(home, &peering.peer.parse().ok()?),
+        None if waits.remedy == Some(Remedy::AuthenticateAgain) => {
+            authenticate_again(home, &peering.peer)
+        }
         None => waits.deed.clone(),
     };
     Some(Finding::new(what, remedy))
+}
+
+/// A renewed certificate that a person carries. Whether the peer has it is not known here.
+pub(super) fn by_hand(home: &Home, peering: &Peering) -> Option<String> {
+    let peer = &peering.peer;
+    peering.is_carried_by_hand.then(|| {
+        format!(
+            "The certificate of {peer} was renewed, and a person carries it, since {peer} has no Renew here. If {peer} does not have it: {}, and there {} apply -f FILE.",
+            generate(home, peer, None),
+            program()
+        )
+    })
 }
 
 /// Whether a request is made, and waits for its signer.
@@ -197,6 +212,9 @@ fn ailment(remedy: &Remedy, peer: &str) -> Option<String> {
         Remedy::CarryIdentity => Some(format!(
             "the next certificate in the peering with {peer} is due, and nothing carries it"
         )),
+        Remedy::AuthenticateAgain => {
+            Some(format!("the next certificate from {peer} does not come"))
+        }
         Remedy::DeleteAccessKey { access_key_id, .. } => Some(format!(
             "the access key {access_key_id} of {peer} is still valid at AWS"
         )),
@@ -212,7 +230,6 @@ fn ailment(remedy: &Remedy, peer: &str) -> Option<String> {
         | Remedy::CompareFingerprint { .. }
         | Remedy::ReplaceNonce
         | Remedy::CarryNonce
-        | Remedy::AuthenticateAgain
         | Remedy::Release
         | Remedy::SignAgain { .. }
         | Remedy::RequestSlice { .. }

@@ -58,6 +58,7 @@ fn of_peering(seen: &Seen, peering: &Peering, drawing: Drawing) -> Node {
         // What is refused is a finding, as what is not known.
         refused: _,
         reads_only_ed25519: _,
+        is_carried_by_hand: _,
         failure: _,
     } = peering;
     // A phase may have the name of the condition.

@@ -215,3 +215,89 @@ fn clusters_without_a_peering_are_told_how_to_make_one() {
         folder.ok(&format!("replicate {BOTH}"));
     }
 }
+
+/// Without an Identity there is no certificate, and so nothing that would be due.
+#[test]
+fn a_lost_identity_is_no_success() {
+    let folder = with_peering();
+    let identity =
+        "cl-consumer/manifests/liqo-tenant-cl-provider/identity.controlplane-cl-provider.yaml";
+    fs::remove_file(folder.path(identity)).unwrap();
+    let lost = "the Identity from cl-provider is lost: its kubeconfig is there";
+    let print = "liqo-auth generate identity --remote-cluster-id cl-consumer";
+    for renew in [
+        "renew --home cl-consumer".to_owned(),
+        format!("renew {BOTH}"),
+    ] {
+        says(&folder.run(&renew), 4, &[lost, print]);
+    }
+}
+
+#[test]
+fn an_identity_of_a_slice_that_cannot_be_read_is_no_success() {
+    let folder = with_peering();
+    folder.ok(&format!("create resourceslice mypool {BOTH}"));
+    folder.ok("renew --home cl-consumer");
+    let identity =
+        "cl-consumer/manifests/liqo-tenant-cl-provider/identity.resourceslice-mypool.yaml";
+    folder.write(identity, "{");
+    for command in [
+        "renew --home cl-consumer",
+        "renew --home cl-consumer -o json",
+    ] {
+        assert_eq!(folder.run(command).code, 5, "{command}");
+    }
+    assert_eq!(folder.run(&format!("replicate {BOTH}")).code, 5);
+}
+
+/// A restored provider, or one that has ended the peering alone.
+#[test]
+fn a_provider_that_does_not_know_the_consumer_is_authenticated_with_again() {
+    let folder = with_peering();
+    folder.ok("unauthenticate --yes --home cl-provider --remote-cluster-id cl-consumer");
+    let again = "cl-provider grants cl-consumer no rights: nothing was carried. The command that authenticates again is liqo-auth ";
+    says(
+        &folder.run(&format!("replicate {BOTH}")),
+        4,
+        &[again, AUTHENTICATE],
+    );
+    folder.ok(AUTHENTICATE);
+    folder.ok(&format!("replicate {BOTH}"));
+}
+
+/// The provider cannot know whether somebody has carried the Identity.
+#[test]
+fn a_renewal_that_is_carried_by_a_person_is_a_note() {
+    let folder = with_peering();
+    let renewed = "--now +300d --write-at-this-time";
+    folder.ok(&format!("renew {BOTH} {renewed}"));
+    folder.ok("status --exit-code --home cl-provider --now +300d");
+    let doctor = folder.run("doctor --home cl-provider --now +300d -o json");
+    assert_eq!(doctor.code, 0, "{doctor:?}");
+    let note = json_of(&doctor)["notes"][0].to_string();
+    let print = "liqo-auth generate identity --home cl-provider --remote-cluster-id cl-consumer";
+    assert!(note.contains(print), "{note}");
+}
+
+/// An answer by files is not in the home: what is pinned is named all the same.
+#[test]
+fn a_refused_answer_by_files_names_what_is_pinned() {
+    let folder = with_peering();
+    folder.ok(&format!("create resourceslice mypool {BOTH}"));
+    moved(&folder);
+    let slice = "resourceslice mypool";
+    let asked = folder.ok(&format!(
+        "generate {slice} --home cl-consumer --remote-cluster-id cl-provider"
+    ));
+    folder.ok_with("apply --home cl-provider -f -", &asked);
+    let answer = folder.ok(&format!(
+        "generate {slice} --home cl-provider --remote-cluster-id cl-consumer"
+    ));
+    let error = folder.refused("apply --home cl-consumer -f -", &answer, 3);
+    for part in [
+        "This side has pinned the URL https://172.19.0.3:6443",
+        "liqo-auth release --home cl-consumer --remote-cluster-id cl-provider",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+}

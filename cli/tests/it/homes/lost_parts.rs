@@ -73,6 +73,23 @@ fn an_identity_that_is_lost_with_its_kubeconfig_is_noted() {
     taken_as_printed(&folder, generate, apply);
 }
 
+#[test]
+fn an_accepted_slice_shows_that_the_identity_is_lost() {
+    let folder = with_peering();
+    let both = "--home cl-consumer --remote-home cl-provider";
+    folder.ok(&format!("create resourceslice mypool {both}"));
+    fs::remove_file(folder.path(IDENTITY)).unwrap();
+    fs::remove_file(folder.path(KUBECONFIG)).unwrap();
+    let (what, remedy) = finding(&folder, DOCTOR);
+    let expected =
+        "the Identity from cl-provider is lost: cl-provider has accepted the slice mypool";
+    assert_eq!(what, expected);
+    let [generate, apply, ..] = in_ticks(&remedy)[..] else {
+        panic!("{remedy}");
+    };
+    taken_as_printed(&folder, generate, apply);
+}
+
 /// The consumer cannot know it, so that it is told what may be, and what helps then.
 #[test]
 fn a_consumer_whose_invitation_was_taken_back_is_told_what_helps() {
