@@ -1,7 +1,12 @@
 //! The room for reviews. All of them come from the API server, so the user in the review
-//! counts. Half of the room is for users that are no peer's.
+//! counts. Half of the room is for users that no group shows to be a peer's. A user whose
+//! credentials an administrator has made for a peer is among them, so one user gets half of it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, Weak},
+    time::Duration,
+};
 
 use axum::{
     body::{Body, to_bytes},
@@ -16,7 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{no_review, written};
 use crate::{
-    limits::{Rates, Share, Shares},
+    limits::{Rates, Share, Shares, locked},
     subject,
 };
 
@@ -66,6 +71,8 @@ fn no_room(uid: String) -> Response {
 pub(crate) struct Room {
     of_peers: Arc<Semaphore>,
     of_others: Arc<Semaphore>,
+    /// The places of each other user with a review.
+    of_users: Mutex<HashMap<String, Weak<Semaphore>>>,
     /// Of the peers' room.
     shares: Shares<String>,
     rates: Rates<String>,
@@ -74,7 +81,13 @@ pub(crate) struct Room {
 /// The place of one review.
 struct Place {
     _permit: OwnedSemaphorePermit,
-    _share: Option<Share<String>>,
+    _of_client: OfClient,
+}
+
+/// What a place takes of its client's.
+enum OfClient {
+    Peer { _share: Share<String> },
+    Other { _permit: OwnedSemaphorePermit },
 }
 
 impl Default for Room {
@@ -82,6 +95,7 @@ impl Default for Room {
         Self {
             of_peers: Arc::new(Semaphore::new(HALF)),
             of_others: Arc::new(Semaphore::new(HALF)),
+            of_users: Mutex::default(),
             shares: Shares::of(HALF),
             rates: Rates::new(BURST, INTERVAL),
         }
@@ -93,10 +107,12 @@ impl Room {
     /// all peers have. Others wait for one.
     async fn enter(&self, user: &UserInfo) -> Option<Place> {
         let Some(peer) = peer(user) else {
+            let name = user.username.as_deref().unwrap_or_default();
+            let of_user = self.of_user(name).acquire_owned().await.ok()?;
             let permit = self.of_others.clone().acquire_owned().await.ok()?;
             return Some(Place {
                 _permit: permit,
-                _share: None,
+                _of_client: OfClient::Other { _permit: of_user },
             });
         };
         if !self.rates.allows(&peer) {
@@ -106,7 +122,19 @@ impl Room {
         let permit = self.of_peers.clone().try_acquire_owned().ok()?;
         Some(Place {
             _permit: permit,
-            _share: Some(share),
+            _of_client: OfClient::Peer { _share: share },
+        })
+    }
+
+    /// The places of a user that is no peer's. Only users with a review are kept.
+    fn of_user(&self, name: &str) -> Arc<Semaphore> {
+        let mut users = locked(&self.of_users);
+        users.retain(|_, places| places.strong_count() > 0);
+        let kept = users.get(name).and_then(Weak::upgrade);
+        kept.unwrap_or_else(|| {
+            let places = Arc::new(Semaphore::new(HALF / 2));
+            users.insert(name.to_owned(), Arc::downgrade(&places));
+            places
         })
     }
 }
@@ -179,12 +207,30 @@ mod tests {
         }
         assert_eq!(held.len(), HALF, "of all peers");
         let admin = user("kubernetes-admin", "system:masters");
-        let admins: Vec<_> = (0..HALF).filter_map(|_| enter(&room, &admin)).collect();
-        assert_eq!(admins.len(), HALF);
+        let account = user("argocd", "system:serviceaccounts");
+        let others = (0..HALF / 2).flat_map(|_| [&admin, &account]);
+        let others: Vec<_> = others.filter_map(|user| enter(&room, user)).collect();
+        assert_eq!(others.len(), HALF);
         // One more of them waits, and is not refused.
-        assert!(room.enter(&admin).now_or_never().is_none());
+        let third = user("jane", "developers");
+        assert!(room.enter(&third).now_or_never().is_none());
         drop(held);
         assert!(enter(&room, &user("rome", "liqo.io")).is_some());
+    }
+
+    /// No group shows that its credentials were made for a peer.
+    #[test]
+    fn one_user_leaves_half_of_the_room_of_others_to_them() {
+        let room = Room::default();
+        let declared = user("rome-user", "declared");
+        let held: Vec<_> = (0..HALF / 2).map(|_| enter(&room, &declared)).collect();
+        assert!(room.enter(&declared).now_or_never().is_none(), "it waits");
+        let admin = user("kubernetes-admin", "system:masters");
+        assert!(enter(&room, &admin).is_some());
+        drop(held);
+        drop(enter(&room, &declared));
+        drop(room.of_user("nobody"));
+        assert_eq!(locked(&room.of_users).len(), 1, "the others are forgotten");
     }
 
     #[test]
