@@ -70,7 +70,7 @@ fn with_pages(above: &str, page: Command, globals: &[Arg]) -> Command {
 }
 
 /// The name of the program as a plug-in of kubectl, if it is called as one.
-fn plugin() -> Option<String> {
+fn plugin() -> Option<&'static str> {
     Some(crate::output::program()).filter(|program| program.starts_with("kubectl "))
 }
 

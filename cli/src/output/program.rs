@@ -3,6 +3,7 @@
 use std::{
     env,
     path::{Path, PathBuf},
+    sync::LazyLock,
 };
 
 /// The name of the file that makes this program a plug-in of kubectl.
@@ -10,14 +11,17 @@ const PLUGIN: &str = "kubectl-liqo_auth";
 
 /// The command that calls this program, as the person has called it. So a hint works as
 /// it is, also if the program is not installed.
-pub(crate) fn program() -> String {
-    let called = env::args_os().next().map(PathBuf::from).unwrap_or_default();
-    name(&called, |file| {
-        let paths = env::var_os("PATH").unwrap_or_default();
-        let mut found = env::split_paths(&paths).map(|folder| folder.join(file));
-        let found = found.find(|path| path.is_file());
-        found.is_some_and(|found| found.canonicalize().ok() == called.canonicalize().ok())
-    })
+pub(crate) fn program() -> &'static str {
+    static PROGRAM: LazyLock<String> = LazyLock::new(|| {
+        let called = env::args_os().next().map(PathBuf::from).unwrap_or_default();
+        name(&called, |file| {
+            let paths = env::var_os("PATH").unwrap_or_default();
+            let mut found = env::split_paths(&paths).map(|folder| folder.join(file));
+            let found = found.find(|path| path.is_file());
+            found.is_some_and(|found| found.canonicalize().ok() == called.canonicalize().ok())
+        })
+    });
+    &PROGRAM
 }
 
 fn name(called: &Path, is_on_path: impl Fn(&str) -> bool) -> String {
