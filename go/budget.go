@@ -26,9 +26,6 @@ const (
 	reducedBytes = 1024
 )
 
-// crowd is the objects of one kind in one namespace.
-type crowd struct{ kind, namespace string }
-
 // placed is an object of a View, and what says which objects come first.
 type placed struct {
 	index int
@@ -53,29 +50,28 @@ func placedAt(index int, kind schema.GroupVersionKind, object metav1.Object) pla
 // or left out.
 func withinBudget(objects []runtime.Object) ([]any, error) {
 	values := make([]any, len(objects))
-	crowds := map[crowd][]placed{}
-	isTenants := map[string]bool{}
+	all := make([]placed, 0, len(objects))
+	tenants := newTenancy()
 	for index, object := range objects {
 		kind, err := kindOf(object)
 		if err != nil {
 			return nil, err
 		}
 		values[index] = withKind(object, kind)
-		metadata, err := meta.Accessor(object)
-		switch {
-		case err != nil:
-			// The module refuses it.
-		case kind.Kind == "Namespace":
-			isTenants[metadata.GetName()] = metadata.GetLabels()["liqo.io/tenant-namespace"] == "true"
-		case peersWrite(kind.Kind):
-			place := crowd{kind.Kind, metadata.GetNamespace()}
-			crowds[place] = append(crowds[place], placedAt(index, kind, metadata))
+		// The module refuses an object without metadata.
+		if metadata, err := meta.Accessor(object); err == nil {
+			tenants.learn(kind.Kind, metadata)
+			all = append(all, placedAt(index, kind, metadata))
 		}
 	}
-	for place, all := range crowds {
-		// Nobody but this cluster writes in other namespaces, such as that of the records.
-		isTenant := isTenants[place.namespace] || strings.HasPrefix(place.namespace, "liqo-tenant-")
-		if len(all) <= fewObjects || !isTenant {
+	crowds := map[crowd][]placed{}
+	for _, one := range all {
+		if place, isOfPeers := tenants.crowdOf(one.kind.Kind, one); isOfPeers {
+			crowds[place] = append(crowds[place], one)
+		}
+	}
+	for _, all := range crowds {
+		if len(all) <= fewObjects {
 			continue
 		}
 		slices.SortFunc(all, comparePlaced)
@@ -85,15 +81,6 @@ func withinBudget(objects []runtime.Object) ([]any, error) {
 	}
 	// What is left out has no value. The module wants a list, also of none.
 	return slices.DeleteFunc(values, func(value any) bool { return value == nil }), nil
-}
-
-// peersWrite says whether peers write objects of a kind.
-func peersWrite(kind string) bool {
-	switch kind {
-	case "Tenant", "Identity", "NamespaceMap", "ResourceSlice", "Renew", "Secret":
-		return true
-	}
-	return false
 }
 
 // overBudget is the field that says how many bytes of an object are left out.
@@ -133,7 +120,7 @@ func comparePlaced(a, b placed) int {
 func (p placed) rankIn(namespace string) int {
 	switch {
 	case p.kind.Kind == "Secret" && (p.name == "liqo-nonce" || p.name == "liqo-signed-nonce"),
-		p.kind.Kind == "Tenant" && namespace == "liqo-tenant-"+p.name:
+		p.kind.Kind == "Tenant" && namespace == tenantPrefix+p.name:
 		return 0
 	case p.begun.IsZero():
 		return 2

@@ -2,7 +2,6 @@ package liqoauth
 
 import (
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -10,12 +9,17 @@ import (
 // mostNames is how many objects of one kind in a tenant namespace the module knows by their names.
 const mostNames = budgetObjects + 16_384
 
-// List takes the objects of a list page by page, so that it is never in memory as a whole. What has
-// no room in the budget of its kind in a tenant namespace is reduced, and beyond 20,480 objects left
-// out, as the module would do it. The records of this cluster are whole.
+// List takes the objects of a peer page by page, so that they are never in memory as a whole. What
+// has no room in the budget of its kind in a tenant namespace is reduced, and beyond 20,480 objects
+// left out, as the module would do it. The records of this cluster are whole. Tenant namespaces are
+// known by their default names, and by the labels of the Namespaces that the list has: so give it the
+// Namespaces first.
 type List struct {
 	bounds  Bounds
+	tenants tenancy
 	objects []unstructured.Unstructured
+	// at is the index of each object.
+	at      map[ObjectReference]int
 	numbers map[crowd]int
 	// bytes are those of the objects that came after the last reduction.
 	bytes int
@@ -23,20 +27,31 @@ type List struct {
 
 // NewList returns a list without objects.
 func (b Bounds) NewList() *List {
-	return &List{bounds: b, numbers: map[crowd]int{}}
+	return &List{bounds: b, tenants: newTenancy(), at: map[ObjectReference]int{}, numbers: map[crowd]int{}}
 }
 
-// Add takes an object, whose kind is set.
+// Add takes an object, whose kind is set. It takes the place of the same object that came before.
 func (l *List) Add(object unstructured.Unstructured) {
 	l.bounds.Reduce(&object)
-	if place, isOfPeers := crowdOf(&object); isOfPeers {
-		l.numbers[place]++
-		if l.numbers[place] > mostNames {
+	kind := object.GetKind()
+	l.tenants.learn(kind, &object)
+	id := ObjectReference{Kind: kind, Namespace: object.GetNamespace(), Name: object.GetName()}
+	index, isKnown := l.at[id]
+	if place, isOfPeers := l.tenants.crowdOf(kind, &object); isOfPeers {
+		if !isKnown && l.numbers[place] >= mostNames {
 			return
 		}
 		l.bytes += extentOf(object.Object).bytes + reducedBytes
+		if !isKnown {
+			l.numbers[place]++
+		}
 	}
-	l.objects = append(l.objects, object)
+	if isKnown {
+		l.objects[index] = object
+	} else {
+		l.at[id] = len(l.objects)
+		l.objects = append(l.objects, object)
+	}
 	if l.bytes > budgetBytes {
 		l.reduce()
 	}
@@ -55,7 +70,7 @@ func (l *List) reduce() {
 	crowds := map[crowd][]placed{}
 	for index := range l.objects {
 		object := &l.objects[index]
-		if place, isOfPeers := crowdOf(object); isOfPeers {
+		if place, isOfPeers := l.tenants.crowdOf(object.GetKind(), object); isOfPeers {
 			crowds[place] = append(crowds[place], placedAt(index, object.GroupVersionKind(), object))
 		}
 	}
@@ -77,12 +92,4 @@ func (l *List) reduce() {
 			}
 		}
 	}
-}
-
-// crowdOf returns the kind and the namespace of an object that a peer may have written.
-func crowdOf(object *unstructured.Unstructured) (place crowd, isOfPeers bool) {
-	kind, namespace := object.GetKind(), object.GetNamespace()
-	// The records are Secrets, which nobody but this cluster writes.
-	isOfPeers = peersWrite(kind) && (kind != "Secret" || strings.HasPrefix(namespace, "liqo-tenant-"))
-	return crowd{kind, namespace}, isOfPeers
 }

@@ -51,6 +51,51 @@ func TestAListIsReducedPageByPageAsAWhole(t *testing.T) {
 	}
 }
 
+// A peer writes Secrets in its tenant namespace, whatever the name of this namespace is.
+func TestAListReducesSecretsInALabelledTenantNamespace(t *testing.T) {
+	for _, isLabelled := range []bool{true, false} {
+		for _, isFirst := range []bool{true, false} {
+			list := Bounds{Bytes: 1 << 20, Values: 1 << 20}.NewList()
+			namespace := objectOf("Namespace", "", "elsewhere", "", 0)
+			if isLabelled {
+				namespace.SetLabels(map[string]string{"liqo.io/tenant-namespace": "true"})
+			}
+			if isFirst {
+				list.Add(*namespace)
+			}
+			for i := range 40 {
+				list.Add(*objectOf("Secret", "elsewhere", fmt.Sprintf("s%02d", i), "", 250_000))
+				if whole := bytesOf(list.objects, "Secret", "elsewhere"); isLabelled && isFirst && whole > 2*budgetBytes {
+					t.Fatalf("%d bytes are whole after %d Secrets", whole, i+1)
+				}
+			}
+			if !isFirst {
+				list.Add(*namespace)
+			}
+			want := map[bool]int{true: 16, false: 40}[isLabelled]
+			if whole := bytesOf(list.Objects(), "Secret", "elsewhere") / 250_000; whole != want {
+				t.Errorf("%v, %v: %d of 40 Secrets are whole", isLabelled, isFirst, whole)
+			}
+		}
+	}
+}
+
+func TestAListHasAnObjectOnce(t *testing.T) {
+	list := Bounds{Bytes: 1 << 20, Values: 1 << 20}.NewList()
+	for i := range mostNames + 100 {
+		later := objectOf("Renew", "liqo-tenant-rome", "r", "", 1)
+		later.SetResourceVersion(fmt.Sprint(i))
+		list.Add(*later)
+	}
+	list.Add(*objectOf("Renew", "liqo-tenant-milan", "r", "", 1))
+	list.Add(*objectOf("Renew", "liqo-tenant-rome", "s", "", 1))
+	list.Add(*objectOf("Identity", "liqo-tenant-rome", "r", "", 1))
+	objects := list.Objects()
+	if len(objects) != 4 || objects[0].GetResourceVersion() != fmt.Sprint(mostNames+99) {
+		t.Errorf("%d objects, %v", len(objects), objects)
+	}
+}
+
 // bytesOf returns the bytes of the objects of one kind in a namespace that are whole.
 func bytesOf(objects []unstructured.Unstructured, kind, namespace string) int {
 	bytes := 0

@@ -53,12 +53,14 @@ func (r *Reconciler) find(ctx context.Context, id *liqoauth.ObjectReference) (ru
 	if !ok {
 		return nil, fmt.Errorf("liqoauth: a %s, which no watch names", id.Kind)
 	}
-	found, err := r.read(ctx, liqoauth.Interest{
+	named := r.bounds.NewList()
+	err := r.read(ctx, liqoauth.Interest{
 		Type: "named", APIVersion: version.String(), Kind: id.Kind, Name: id.Name,
-	})
+	}, named)
 	if err != nil {
 		return nil, err
 	}
+	found := named.Objects()
 	for i := range found {
 		if found[i].GetNamespace() == id.Namespace {
 			return &found[i], nil

@@ -17,52 +17,45 @@ import (
 	"liqoauth"
 )
 
-// view reads the objects of a peer that are of a watched kind, each once.
+// view reads the objects of a peer that are of a watched kind, each once. The module names the
+// Namespaces first, by which the list knows the tenant namespaces.
 func (r *Reconciler) view(ctx context.Context, peer liqov1beta1.ClusterID) (liqoauth.View, error) {
 	view := liqoauth.View{Peer: peer}
 	interests, err := r.Side.Interests(ctx, peer)
 	if err != nil {
 		return view, err
 	}
-	seen := map[string]bool{}
+	found := r.bounds.NewList()
 	for _, interest := range interests {
 		if _, isWatched := r.peers.versions[interest.Kind]; !isWatched {
 			continue
 		}
-		found, err := r.read(ctx, interest)
-		if err != nil {
+		if err := r.read(ctx, interest, found); err != nil {
 			return view, fmt.Errorf("read %s: %w", interest.Kind, err)
 		}
-		for i := range found {
-			object := &found[i]
-			place := object.GetKind() + "/" + object.GetNamespace() + "/" + object.GetName()
-			if !seen[place] {
-				seen[place] = true
-				view.Objects = append(view.Objects, object)
-			}
-		}
+	}
+	objects := found.Objects()
+	for i := range objects {
+		view.Objects = append(view.Objects, &objects[i])
 	}
 	return view, nil
 }
 
-func (r *Reconciler) read(ctx context.Context, interest liqoauth.Interest) ([]unstructured.Unstructured, error) {
+// read adds what an interest names.
+func (r *Reconciler) read(ctx context.Context, interest liqoauth.Interest, to *liqoauth.List) error {
 	kind, err := groupVersionKind(interest.APIVersion, interest.Kind)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if interest.Type == "object" {
 		object := unstructured.Unstructured{}
 		object.SetGroupVersionKind(kind)
 		key := client.ObjectKey{Namespace: interest.Namespace, Name: interest.Name}
 		err := r.Reader.Get(ctx, key, &object)
-		if apierrors.IsNotFound(err) {
-			return nil, nil
+		if err == nil {
+			to.Add(object)
 		}
-		if err != nil {
-			return nil, err
-		}
-		r.bounds.Reduce(&object)
-		return []unstructured.Unstructured{object}, nil
+		return client.IgnoreNotFound(err)
 	}
 	var options []client.ListOption
 	switch interest.Type {
@@ -71,56 +64,55 @@ func (r *Reconciler) read(ctx context.Context, interest liqoauth.Interest) ([]un
 	case "labelled":
 		selector, err := labels.Parse(interest.Selector)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		options = append(options, client.MatchingLabelsSelector{Selector: selector})
 	case "inNamespace":
 		options = append(options, client.InNamespace(interest.Namespace))
 	default:
-		return nil, fmt.Errorf("liqoauth: interest %q", interest.Type)
+		return fmt.Errorf("liqoauth: interest %q", interest.Type)
 	}
-	found, err := r.list(ctx, kind, options)
+	err = r.list(ctx, kind, options, to)
 	if meta.IsNoMatchError(err) {
 		// Liqo's modules can be left out.
-		return nil, nil
+		return nil
 	}
-	return found, err
+	return err
 }
 
 // mostLists is how often a list begins while its pages expire.
 const mostLists = 3
 
 // list reads a list, and begins anew if its pages have expired in the meantime.
-func (r *Reconciler) list(ctx context.Context, kind schema.GroupVersionKind, options []client.ListOption) (found []unstructured.Unstructured, err error) {
+func (r *Reconciler) list(ctx context.Context, kind schema.GroupVersionKind, options []client.ListOption, to *liqoauth.List) (err error) {
 	for range mostLists {
-		found, err = r.readPages(ctx, kind, options)
+		err = r.readPages(ctx, kind, options, to)
 		if !apierrors.IsResourceExpired(err) {
 			break
 		}
 	}
-	return found, err
+	return err
 }
 
 // readPages reads a list page by page. What a peer wrote beyond the bounds, and beyond those of all
 // its objects, is let go of before the next page comes.
-func (r *Reconciler) readPages(ctx context.Context, kind schema.GroupVersionKind, options []client.ListOption) ([]unstructured.Unstructured, error) {
-	found := r.bounds.NewList()
+func (r *Reconciler) readPages(ctx context.Context, kind schema.GroupVersionKind, options []client.ListOption, to *liqoauth.List) error {
 	next := ""
 	for {
 		page := &unstructured.UnstructuredList{}
 		page.SetGroupVersionKind(kind)
 		of := slices.Concat(options, []client.ListOption{client.Limit(pageOf(kind.Kind)), client.Continue(next)})
 		if err := r.Reader.List(ctx, page, of...); err != nil {
-			return nil, err
+			return err
 		}
 		for i := range page.Items {
 			object := &page.Items[i]
 			// The items of a list may have no kind.
 			object.SetGroupVersionKind(kind)
-			found.Add(*object)
+			to.Add(*object)
 		}
 		if next = page.GetContinue(); next == "" {
-			return found.Objects(), nil
+			return nil
 		}
 	}
 }

@@ -252,6 +252,43 @@ func TestManyObjectsOfAPeerTakeLittleMemory(t *testing.T) {
 	viewOfLittleMemory(t, server)
 }
 
+// labelled is an API server with a tenant namespace of another name than Liqo's.
+type labelled struct{ *pages }
+
+func (l labelled) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if found, ok := list.(*unstructured.UnstructuredList); ok && found.GetKind() == "Namespace" {
+		namespace := unstructured.Unstructured{}
+		namespace.SetName("elsewhere")
+		namespace.SetLabels(map[string]string{
+			"liqo.io/tenant-namespace": "true", "liqo.io/remote-cluster-id": string(consumerID),
+		})
+		found.Items = append(found.Items, namespace)
+		return nil
+	}
+	return l.pages.List(ctx, list, options...)
+}
+
+// A peer may write Secrets in its tenant namespace, whatever the name of this namespace is.
+func TestManySecretsInATenantNamespaceOfAnotherNameTakeLittleMemory(t *testing.T) {
+	server := labelled{&pages{kind: "Secret", number: 400, make: func(i int) map[string]any {
+		object := slice(i)
+		object["apiVersion"], object["kind"] = "v1", "Secret"
+		object["data"] = map[string]any{"bulk": strings.Repeat("A", 250_000)}
+		object["metadata"].(map[string]any)["namespace"] = "elsewhere"
+		return object
+	}}}
+	view, err := newPaged(t, server).view(t.Context(), consumerID)
+	whole := 0
+	for _, found := range view.Objects {
+		if found.(*unstructured.Unstructured).Object["data"] != nil {
+			whole++
+		}
+	}
+	if err != nil || len(view.Objects) != 401 || whole != 16 {
+		t.Errorf("%v, %d objects, %d of them whole", err, len(view.Objects), whole)
+	}
+}
+
 func TestALargeObjectThatIsReadByItsNameIsReduced(t *testing.T) {
 	server := &pages{kind: "Secret", make: func(int) map[string]any {
 		object := large("data", slice(0))
