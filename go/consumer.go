@@ -66,7 +66,7 @@ type Consumer struct{ machine }
 // afterwards.
 func (l *Library) Consumer(config ConsumerConfig, key Key, now func() time.Time) *Consumer {
 	side := map[string]any{"config": config, "key": key}
-	return &Consumer{newMachine(l, "consumer", side, nil, key.answer, now)}
+	return &Consumer{newMachine(l, "consumer", side, nil, valuesOfConsumer(config.Namespace), key.answer, now)}
 }
 
 // RequestSlice asks the provider for resources.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // machine is what provider and consumer share.
@@ -24,6 +25,8 @@ type machine struct {
 	answer answerer
 	now    func() time.Time
 	facts  *facts
+	// values are those of Secrets that the module gets.
+	values secretValues
 }
 
 // form is a machine in the form of the module. The whole configuration goes with each call
@@ -39,7 +42,7 @@ type form struct {
 
 // newMachine makes a machine of one side, which is the name of its calls in the module. The
 // arguments are its configuration and its secrets. Without a clock, it has that of the system.
-func newMachine(library *Library, name string, side, secrets map[string]any, answer answerer, now func() time.Time) machine {
+func newMachine(library *Library, name string, side, secrets map[string]any, values secretValues, answer answerer, now func() time.Time) machine {
 	if now == nil {
 		now = time.Now
 	}
@@ -52,6 +55,7 @@ func newMachine(library *Library, name string, side, secrets map[string]any, ans
 		answer: answer,
 		now:    now,
 		facts:  new(facts),
+		values: values,
 	}
 	found.configure(side)
 	return found
@@ -104,6 +108,11 @@ var errRounds = errors.New("liqoauth: the module asks without end")
 
 // see returns the JSON of what a call sees, without its last brace: the answers follow.
 func (m *machine) see(view View) ([]byte, error) {
+	given := make([]runtime.Object, len(view.Objects))
+	for index, object := range view.Objects {
+		given[index] = m.values.of(view.Peer, object)
+	}
+	view.Objects = given
 	objects, err := view.objects()
 	if err != nil {
 		return nil, err

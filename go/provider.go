@@ -236,7 +236,8 @@ func (l *Library) Provider(config ProviderConfig, recordKey [32]byte, backends B
 		return side
 	}
 	secrets := map[string]any{"recordKey": recordKey[:]}
-	machine := newMachine(l, "provider", side(config), secrets, backends.answer, backends.Now)
+	values := valuesOfProvider(config.Namespace)
+	machine := newMachine(l, "provider", side(config), secrets, values, backends.answer, backends.Now)
 	return &Provider{machine: machine, config: config, side: side}
 }
 

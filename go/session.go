@@ -102,7 +102,7 @@ func (s *Session) observe(object runtime.Object) error {
 	if err != nil {
 		return err
 	}
-	if err := s.waiting.observe(id, version, object); err != nil {
+	if err := s.waiting.observe(id, version, s.machine.values.of(s.peer, object)); err != nil {
 		return err
 	}
 	if s.waiting.size > mostWaiting {

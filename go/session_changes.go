@@ -98,7 +98,7 @@ func (s *Session) list(ctx context.Context) error {
 		if told, isTold := s.told[id]; isTold && version != "" && told == version {
 			continue
 		}
-		if err := s.leaving.observe(id, version, object); err != nil {
+		if err := s.leaving.observe(id, version, s.machine.values.of(s.peer, object)); err != nil {
 			return err
 		}
 		if err := s.tellLarge(ctx); err != nil {
