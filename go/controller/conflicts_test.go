@@ -165,6 +165,40 @@ func TestAnOrderIsRepeatedAfterAConflict(t *testing.T) {
 	}
 }
 
+// The conflicts of an order are none of the looks, which begin with the shortest pause.
+func TestAnOrderLetsNoPauseGrow(t *testing.T) {
+	isFaster := false
+	e := authenticated(t, interceptor.Funcs{
+		Patch: func(ctx context.Context, to client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			if isFaster {
+				return apierrors.NewConflict(schema.GroupResource{Resource: "tenants"}, object.GetName(), nil)
+			}
+			return to.Patch(ctx, object, patch, options...)
+		},
+	})
+	isFaster = true
+	soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := e.ofProvider.Order(soon, consumerID, liqoauth.OrderSetCondition("Cordoned")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	if _, err := e.ofProvider.Order(t.Context(), consumerID, liqoauth.OrderSetCondition("Cordoned")); !errors.Is(err, ErrConflict) {
+		t.Fatal(err)
+	}
+	tenant := &authv1beta1.Tenant{}
+	name := client.ObjectKey{Namespace: "liqo-tenant-cl-consumer", Name: "cl-consumer"}
+	if err := e.atProvider.Get(t.Context(), name, tenant); err != nil {
+		t.Fatal(err)
+	}
+	tenant.Labels = nil
+	if err := e.atProvider.Update(t.Context(), tenant); err != nil {
+		t.Fatal(err)
+	}
+	if result, err := e.ofProvider.Reconcile(t.Context(), request(consumerID)); err != nil || result.RequeueAfter != firstPause {
+		t.Errorf("%v, %+v", err, result)
+	}
+}
+
 // Nobody deletes what somebody else has made or changed since it was seen.
 func TestADeletionIsForTheVersionThatWasSeen(t *testing.T) {
 	deletions, isChanged := 0, false

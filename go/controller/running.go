@@ -21,8 +21,8 @@ type session struct {
 	users int
 	// hasObjects reports whether an object named the peer in the last list.
 	hasObjects bool
-	// overtaken is how often other writers were faster since a run was at rest. It is read and
-	// written during a turn.
+	// overtaken is how many looks other writers have stopped since a run was at rest. Orders do not
+	// count. It is read and written during a turn.
 	overtaken int
 }
 
@@ -93,10 +93,13 @@ func (r *Reconciler) run(ctx context.Context, peer liqov1beta1.ClusterID, order 
 			break
 		}
 		if next.IsSettled() {
-			found.pause = session.growing(next.After)
 			goesOn, err := pause(ctx, next.After)
-			if err != nil || !goesOn {
+			if err != nil {
 				return found, err
+			}
+			if !goesOn {
+				found.pause = session.growing(next.After)
+				return found, nil
 			}
 		} else {
 			var areApplied bool
