@@ -66,7 +66,7 @@ func run(ctx context.Context, clusterID liqov1beta1.ClusterID, kubeconfig, recor
 	manager, err := ctrl.NewManager(config, ctrl.Options{
 		Metrics: server.Options{BindAddress: "0"},
 		// The cache has the metadata of all that peers write.
-		Cache: cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Cache: cache.Options{DefaultTransform: controller.BoundedCache(bounds)},
 	})
 	if err != nil {
 		return err
