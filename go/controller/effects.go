@@ -15,10 +15,17 @@ import (
 	"liqoauth"
 )
 
+// effectsOf is a session as far as it is told of effects.
+type effectsOf interface {
+	Confirm(found runtime.Object) error
+	Applied(stored runtime.Object) error
+	Overtaken()
+}
+
 // apply applies the effects of a step in their order, up to the first that fails, and tells
 // the session. It reports whether all of them are applied. If another writer was first, the
 // session looks again.
-func (r *Reconciler) apply(ctx context.Context, session *liqoauth.Session, step *liqoauth.Next) (areApplied bool, err error) {
+func (r *Reconciler) apply(ctx context.Context, session effectsOf, step *liqoauth.Next) (areApplied bool, err error) {
 	if step.Absent != nil {
 		// Another program may have made it since it was read.
 		found, err := r.find(ctx, step.Absent)

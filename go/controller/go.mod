@@ -3,6 +3,7 @@ module liqoauth/controller
 go 1.25.5
 
 require (
+	github.com/go-logr/logr v1.4.3
 	github.com/liqotech/liqo v1.2.0
 	k8s.io/api v0.35.2
 	k8s.io/apimachinery v0.35.2
@@ -21,7 +22,6 @@ require (
 	github.com/evanphx/json-patch/v5 v5.9.11 // indirect
 	github.com/fsnotify/fsnotify v1.9.0 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.0 // indirect
-	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-openapi/jsonpointer v0.21.0 // indirect
 	github.com/go-openapi/jsonreference v0.20.4 // indirect
 	github.com/go-openapi/swag v0.23.0 // indirect

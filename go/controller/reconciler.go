@@ -9,8 +9,8 @@ import (
 
 	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"liqoauth"
@@ -37,6 +37,11 @@ type Config struct {
 	// Deliver takes a message to the peer. Several calls at once are possible. If it
 	// fails, the message is delivered again later. Without it, nothing is delivered.
 	Deliver func(context.Context, liqoauth.Message) error
+	// Events records what a person should know of a peer: notices, what an administrator has to do,
+	// and what is refused, each once, with the remedy. The events are in the tenant namespace of the
+	// peer (Manager.GetEventRecorder). A peer causes 25 of each reason, and then one a minute. The
+	// log has all of them, also without Events.
+	Events events.EventRecorder
 	// PendingInterval is how long a pending answer of a backend may wait for the next
 	// look; 10 seconds if it is 0.
 	PendingInterval time.Duration
@@ -57,6 +62,7 @@ type Reconciler struct {
 	peers *peers
 	// bounds are those of the objects that are kept whole.
 	bounds liqoauth.Bounds
+	budget *eventBudget
 
 	mutex sync.Mutex
 	// sessions are those of the peers that have objects, and of those that are being handled.
@@ -81,6 +87,7 @@ func New(ctx context.Context, config Config) (*Reconciler, error) {
 		Config:   config,
 		peers:    peers,
 		bounds:   bounds,
+		budget:   newEventBudget(),
 		sessions: map[liqov1beta1.ClusterID]*session{},
 	}, nil
 }
@@ -92,8 +99,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	// From here on, a change of an object that concerns all peers leads to another look.
 	r.peers.add(peer)
 	found, err := r.run(ctx, peer, liqoauth.OrderReconcile(), returnAtOnce)
+	r.report(ctx, peer, found, append(found.reports, errorOf(err)...), err == nil && found.next.IsAtRest())
 	if err != nil {
-		return refusal(ctx, err)
+		return reconcile.Result{}, again(err)
 	}
 	if !found.next.IsAtRest() {
 		return reconcile.Result{RequeueAfter: found.pause}, nil
@@ -101,7 +109,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err := r.deliver(ctx, found); err != nil {
 		return reconcile.Result{}, err
 	}
-	return result(ctx, found.next)
+	return result(found.next)
 }
 
 // Order carries out an order for a peer, and goes on until nothing is left to do. After a
@@ -110,6 +118,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 func (r *Reconciler) Order(ctx context.Context, peer liqov1beta1.ClusterID, order liqoauth.Order) (*liqoauth.Step, error) {
 	r.peers.add(peer)
 	found, err := r.run(ctx, peer, order, waitFor)
+	r.report(ctx, peer, found, found.reports, err == nil)
 	if err != nil {
 		if errors.Is(err, liqoauth.Code("overtaken")) {
 			err = fmt.Errorf("%w: %w", ErrConflict, err)
@@ -142,30 +151,22 @@ func (r *Reconciler) deliver(ctx context.Context, found *found) error {
 
 // result returns when to look again. What can be tried again is an error, so that the
 // queue's delays grow.
-func result(ctx context.Context, next *liqoauth.Next) (reconcile.Result, error) {
-	var again error
+func result(next *liqoauth.Next) (reconcile.Result, error) {
+	var failed error
 	for _, refused := range next.Refused {
-		if refused.Error == nil {
-			continue
+		if refused.Error != nil {
+			failed = errors.Join(failed, again(refused.Error))
 		}
-		if refused.Error.Disposition == "retry" {
-			again = errors.Join(again, refused.Error)
-			continue
-		}
-		log.FromContext(ctx).Info("refused", "code", refused.Error.Code,
-			"reason", refused.Error.Error(), "advice", refused.Error.Advice)
 	}
-	return reconcile.Result{RequeueAfter: next.Again}, again
+	return reconcile.Result{RequeueAfter: next.Again}, failed
 }
 
-// refusal is the result of a look that failed. Only what can be tried again is tried
-// again by itself; all else waits for a change of an object.
-func refusal(ctx context.Context, err error) (reconcile.Result, error) {
+// again returns an error that can be tried again by itself. All else is reported, and waits for a
+// change of an object.
+func again(err error) error {
 	var refused *liqoauth.Error
-	if !errors.As(err, &refused) || refused.Disposition == "retry" {
-		return reconcile.Result{}, err
+	if errors.As(err, &refused) && refused.Disposition != "retry" {
+		return nil
 	}
-	log.FromContext(ctx).Info("refused", "code", refused.Code,
-		"reason", refused.Error(), "advice", refused.Advice)
-	return reconcile.Result{}, nil
+	return err
 }

@@ -2,10 +2,12 @@ package controller
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"liqoauth"
 )
@@ -24,6 +26,20 @@ type session struct {
 	// overtaken is how many looks other writers have stopped since a run was at rest. Orders do not
 	// count. It is read and written during a turn.
 	overtaken int
+	// place is that of the run whose turn it is.
+	place *place
+
+	reporting sync.Mutex
+	// reported is what was reported of the last run that came to rest, and of the runs after it.
+	reported map[told]bool
+}
+
+// Applied notes the object that an effect has left in the cluster, and tells the session.
+func (s *session) Applied(stored runtime.Object) error {
+	if object, isThere := stored.(client.Object); isThere {
+		s.place.add(object)
+	}
+	return s.Session.Applied(stored)
 }
 
 // mostDoublings is how often the pause after a conflict doubles: from 50 ms to 6.4 s.
@@ -46,6 +62,22 @@ type found struct {
 	next *liqoauth.Next
 	// pause is how long the queue waits before the next run, if this one is not at rest.
 	pause time.Duration
+	// isKnown reports whether the peer has objects.
+	isKnown bool
+	// place is the peer's, with what the run has seen.
+	place *place
+	// reports are what a person should know, as far as the run went.
+	reports []report
+}
+
+// show takes an answer of the session.
+func (f *found) show(next *liqoauth.Next) {
+	f.next = next
+	f.reports = append(f.reports, noticesOf(&next.Step, f.place)...)
+	if next.IsAtRest() {
+		f.reports = append(f.reports, awaitedOf(&next.Step, f.place)...)
+		f.reports = append(f.reports, refusedOf(&next.Step)...)
+	}
 }
 
 // pause waits before a run goes on. It reports whether the run goes on at all.
@@ -69,25 +101,31 @@ func waitFor(ctx context.Context, duration time.Duration) (bool, error) {
 // run does what the session of a peer says, until the run is at rest.
 func (r *Reconciler) run(ctx context.Context, peer liqov1beta1.ClusterID, order liqoauth.Order, pause pause) (*found, error) {
 	session := r.enter(peer)
-	isKnown := true
-	defer func() { r.leave(peer, session, isKnown) }()
+	found := &found{session: session, place: newPlace(peer), isKnown: true}
+	defer func() { r.leave(peer, session, found.isKnown) }()
 	select {
 	case session.turn <- struct{}{}:
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return found, ctx.Err()
 	}
 	defer func() { <-session.turn }()
-	session.hasObjects = false
+	session.hasObjects, session.place = false, found.place
+	defer func() { session.place = nil }()
 	// Objects have changed, or time has passed.
 	session.Relist()
-	found := &found{session: session}
+	return found, r.drive(ctx, found, order, pause)
+}
+
+// drive does the same during the session's turn.
+func (r *Reconciler) drive(ctx context.Context, found *found, order liqoauth.Order, pause pause) error {
+	session := found.session
 	isCarriedOut, hasWritten := false, false
 	next, err := session.Begin(ctx, order)
 	for err == nil {
 		if !isCarriedOut {
 			found.step = &next.Step
 		}
-		found.next = next
+		found.show(next)
 		if next.IsAtRest() {
 			session.overtaken = 0
 			break
@@ -95,15 +133,15 @@ func (r *Reconciler) run(ctx context.Context, peer liqov1beta1.ClusterID, order 
 		if next.IsSettled() {
 			goesOn, err := pause(ctx, next.After)
 			if err != nil {
-				return found, err
+				return err
 			}
 			if !goesOn {
 				found.pause = session.growing(next.After)
-				return found, nil
+				return nil
 			}
 		} else {
 			var areApplied bool
-			areApplied, err = r.apply(ctx, session.Session, next)
+			areApplied, err = r.apply(ctx, session, next)
 			isCarriedOut = isCarriedOut || areApplied
 			hasWritten = hasWritten || areApplied
 		}
@@ -111,8 +149,8 @@ func (r *Reconciler) run(ctx context.Context, peer liqov1beta1.ClusterID, order 
 			next, err = session.Continue(ctx)
 		}
 	}
-	isKnown = session.hasObjects || hasWritten
-	return found, err
+	found.isKnown = session.hasObjects || hasWritten
+	return err
 }
 
 // enter returns the session of a peer. Each call needs one of leave.
@@ -125,6 +163,9 @@ func (r *Reconciler) enter(peer liqov1beta1.ClusterID) *session {
 		found.Session = r.Side.Session(peer, func(ctx context.Context) ([]runtime.Object, error) {
 			view, err := r.view(ctx, peer)
 			found.hasObjects = r.peers.hasObjects(view)
+			for _, object := range view.Objects {
+				found.place.add(object.(client.Object))
+			}
 			return view.Objects, err
 		})
 		found.PendingInterval = r.PendingInterval

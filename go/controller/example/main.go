@@ -76,6 +76,7 @@ func run(ctx context.Context, clusterID liqov1beta1.ClusterID, kubeconfig, recor
 	reconciler, err := controller.New(ctx, controller.Config{
 		Side: provider, Reader: manager.GetAPIReader(), Writer: manager.GetClient(),
 		FollowClientCAs: true,
+		Events:          manager.GetEventRecorder("liqo-auth"),
 	})
 	if err != nil {
 		return err
