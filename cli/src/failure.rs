@@ -128,9 +128,13 @@ impl Failure {
     }
 }
 
-/// The object of this side that cannot be read, if that is the error.
+/// The object of this side that cannot be read or is not what this side has sealed, if that is the
+/// error.
 pub(crate) fn unreadable(error: &Error) -> Option<&ObjectRef> {
-    let is_unreadable = matches!(error.fault(), Fault::Local(LocalFault::Unreadable { .. }));
+    let is_unreadable = matches!(
+        error.fault(),
+        Fault::Local(LocalFault::Unreadable { .. } | LocalFault::BrokenSeal)
+    );
     { error.at().object.as_ref() }.filter(|_| is_unreadable)
 }
 

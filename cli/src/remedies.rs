@@ -2,6 +2,7 @@
 
 mod carried;
 mod pinned;
+mod unread;
 
 use std::fmt;
 
@@ -14,8 +15,11 @@ use liqo_auth::{
 use liqo_auth_kube::{command_of, sentence_of};
 use serde::Serialize;
 
-pub(crate) use self::carried::{carrier, earlier};
 use self::{carried::Carried, pinned::pinned};
+pub(crate) use self::{
+    carried::{carrier, earlier},
+    unread::{unread, without_slice_record},
+};
 use crate::{
     home::{Home, Signer},
     output::{printable, program},

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{
     configuration::Configuration,
-    record::{IssuedCertificate, OtherName, Proof, Record, SLICE_NAME_PREFIX, SliceRecord},
+    record::{
+        IssuedCertificate, OtherName, Proof, Record, SLICE_NAME_PREFIX, SliceRecord, slice_name,
+    },
 };
 use crate::{
     crypto::PublicKey,
@@ -51,6 +53,9 @@ pub(crate) struct Observed<'o> {
     /// The slice records that exceed the limits. They cannot be read, so they are
     /// deleted and made again.
     pub(super) large_slice_records: Vec<&'o Unreadable>,
+    /// The other slice records that cannot be read, by Secret name. They may be of any peer's
+    /// slices: their labels may be lost, and the name says which slice it is.
+    unreadable_slice_records: BTreeMap<&'o str, &'o Unreadable>,
     /// The replicas of the peer's Renew objects in its own tenant namespace.
     pub(super) renews: Vec<&'o Renew>,
     /// The unreadable Renew objects in the tenant namespace, except those that this
@@ -71,6 +76,9 @@ pub(crate) struct Observed<'o> {
     /// continues.
     pub(super) unreadable_rights: Option<Error>,
 }
+
+/// The record of a slice with its Secret, or the error if it cannot be read.
+type RecordedSlice<'o> = Result<(&'o Secret, &'o Opened<SliceRecord>), Error>;
 
 impl<'o> Observed<'o> {
     pub(super) fn select(configuration: &Configuration, view: &View<'o>) -> Result<Self, Error> {
@@ -118,6 +126,15 @@ impl<'o> Observed<'o> {
                     unreadable.is_over_limits()
                         && is_slice_record(configuration, peer, &unreadable.metadata)
                 })
+                .collect(),
+            unreadable_slice_records: view
+                .unreadable(Kind::Secret)
+                .filter(|unreadable| {
+                    unreadable.id.namespace == configuration.namespace()
+                        && unreadable.id.name.starts_with(SLICE_NAME_PREFIX)
+                        && !unreadable.is_over_limits()
+                })
+                .map(|unreadable| (unreadable.id.name.as_str(), unreadable))
                 .collect(),
             renews: view
                 .readable::<Renew>()
@@ -210,6 +227,17 @@ impl<'o> Observed<'o> {
     /// The peer's record.
     pub(super) fn record(&self) -> Option<&Record> {
         self.record.as_ref().map(|(_, opened)| &opened.record)
+    }
+
+    /// The record of the slice with this name, or the error if it cannot be read.
+    pub(super) fn slice_record(&self, slice: &str) -> Option<RecordedSlice<'_>> {
+        let name = slice_name(&self.peer, slice);
+        if let Some((secret, opened)) = self.slice_records.get(name.as_str()) {
+            let opened = opened.as_ref().map_err(Clone::clone);
+            return Some(opened.map(|opened| (*secret, opened)));
+        }
+        let unreadable = self.unreadable_slice_records.get(name.as_str())?;
+        Some(Err(unreadable.error()))
     }
 
     /// The key that is pinned for the peer.

@@ -6,7 +6,7 @@ use super::{
     configuration::Configuration,
     lift_token::lift_tokens,
     observed::Observed,
-    record::{HeldCredentials, Record, SliceRecord, slice_name},
+    record::{HeldCredentials, Record, SliceRecord},
 };
 use crate::{
     machine::{
@@ -56,14 +56,12 @@ impl<'a> Records<'a> {
     /// The record of a slice.
     pub(super) fn slice(&mut self, slice: &str) -> &mut WorkingRecord<'a, SliceRecord> {
         let observed = self.observed;
-        let peer = &observed.peer;
-        self.slices.get_or_make(slice.to_owned(), || {
-            match observed.slice_records.get(slice_name(peer, slice).as_str()) {
+        self.slices
+            .get_or_make(slice.to_owned(), || match observed.slice_record(slice) {
                 None => WorkingRecord::of(None),
-                Some((secret, Ok(opened))) => WorkingRecord::opened(secret, opened),
-                Some((_, Err(_))) => WorkingRecord::unreadable(),
-            }
-        })
+                Some(Ok((secret, opened))) => WorkingRecord::opened(secret, opened),
+                Some(Err(_)) => WorkingRecord::unreadable(),
+            })
     }
 
     /// What all slices of the peer but this one are granted together, with the changes of the

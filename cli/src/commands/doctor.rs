@@ -25,6 +25,7 @@ use crate::{
     loopback::is_loopback,
     output::{self, Mark, counted, escaped, program},
     overview::{self, Peering, Role},
+    remedies,
 };
 
 /// Something that a person mends.
@@ -320,11 +321,12 @@ fn of_objects(home: &Home, lost: Option<&ObjectRef>) -> Vec<Finding> {
             true => "the object".to_owned(),
             false => home.site_of(&unreadable.id),
         };
+        let remedy = remedies::without_slice_record(home, &unreadable.id).unwrap_or_else(|| format!(
+            "Restore {what} from a backup, or read it with the version that wrote it. Delete it only if its whole content may be lost, including a pinned key."
+        ));
         Finding::new(
             format!("{} cannot be read: {}", unreadable.id, unreadable.reason),
-            format!(
-                "Restore {what} from a backup, or read it with the version that wrote it. Delete it only if its whole content may be lost, including a pinned key."
-            ),
+            remedy,
         )
     });
     found.collect()

@@ -9,9 +9,8 @@ use super::doctor;
 use crate::{
     failure::{Code, Failure, Result},
     home::Home,
-    overview::{Peering, Refusal, Renewal},
+    overview::{Peering, Renewal},
     provider_side::unsigned,
-    remedies,
 };
 
 /// What a run has left in peerings.
@@ -31,7 +30,7 @@ impl Left {
         let owed = certificates.filter(|(_, certificate)| peering.owes(certificate, now));
         let names: Vec<String> = owed.map(|(name, _)| name).collect();
         Self {
-            refused: refused(home, peering),
+            refused: refused(peering),
             waits: waits(home, peering, !names.is_empty()).or_else(|| lost(home, peering, now)),
             names,
         }
@@ -61,11 +60,11 @@ impl Left {
 }
 
 /// What is refused of the peering, with the way out.
-fn refused(home: &Home, peering: &Peering) -> Option<Failure> {
+fn refused(peering: &Peering) -> Option<Failure> {
     let peer = &peering.peer;
     if let Some(refusal) = peering.refused_answers().next() {
         let error = &refusal.refused.as_ref()?.error;
-        return Some(Failure::with_way_out(peer, error, &way_out(home, refusal)));
+        return Some(Failure::with_way_out(peer, error, &refusal.way_out));
     }
     let why = peering
         .certificates()
@@ -74,17 +73,6 @@ fn refused(home: &Home, peering: &Peering) -> Option<Failure> {
             _ => None,
         })?;
     Some(Failure::new(Code::Refused, format!("{peer}: {why}")))
-}
-
-/// The way out of a refusal. No command mends a file that cannot be read.
-fn way_out(home: &Home, refusal: &Refusal) -> String {
-    match (refusal.unreadable(), remedies::run(home)) {
-        (Some(id), Some(renew)) => format!(
-            "Restore {} from a backup. Then the command is {renew}.",
-            home.site_of(id)
-        ),
-        _ => refusal.way_out.clone(),
-    }
 }
 
 /// The Identity that this side has lost: it has no certificate to renew.

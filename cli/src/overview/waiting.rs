@@ -187,7 +187,8 @@ impl By {
 /// What is refused, and the way out.
 pub(super) fn refusals(status: &Status, role: Role, home: &Home) -> Vec<Refusal> {
     let of = |refused: &Refused| {
-        let way_out = way_out(home, &status.peer, role, &refused.error);
+        let unread = unreadable(&refused.error).and_then(|id| remedies::unread(home, id));
+        let way_out = unread.unwrap_or_else(|| way_out(home, &status.peer, role, &refused.error));
         let remedy = refused.error.remedy();
         Refusal {
             command: remedy.and_then(|it| remedies::command(home, &status.peer, role, &it)),

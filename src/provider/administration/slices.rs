@@ -91,13 +91,9 @@ impl Provider {
         let namespace = observed.namespace_name();
         let id = ObjectRef::new(Kind::ResourceSlice, namespace.as_str(), name);
         let object: Option<&ResourceSlice> = view.find(&namespace, name)?;
-        let record_name = slice_name(view.peer(), name);
-        let record = observed.slice_records.get(record_name.as_str());
+        let record = observed.slice_record(name).transpose()?;
         if object.is_none() && record.is_none() {
             return Err(Error::new(Precondition::NoSlice, Some(id), ""));
-        }
-        if let Some((_, Err(error))) = record {
-            return Err(error.clone());
         }
         let look = self.look_at(view, &observed, Timestamp::EPOCH);
         let mut plan = look.plan();
@@ -116,6 +112,7 @@ impl Provider {
         if let Some(slice) = object {
             plan.edit(slice, on_slice);
         }
+        let record_name = slice_name(view.peer(), name);
         let record = ObjectRef::new(Kind::Secret, self.0.namespace(), record_name);
         plan.tell_upon_any([id, record], event);
         Ok(plan.finish())

@@ -51,7 +51,7 @@ fn recorded(look: &Look<'_>, slice: &Object) -> Option<RecordedSlice> {
     let metadata = slice.metadata();
     let record = match record_of(look, &metadata.name) {
         None => None,
-        Some((_, record)) => Some(record.ok()?),
+        Some(record) => Some(record.ok()?),
     };
     let is_peer_active = has_active_peer(look);
     let told = |grant, cordoned| RecordedSlice {

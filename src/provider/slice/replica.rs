@@ -4,12 +4,12 @@ use super::{NeedsSliceCredential, SettledSlice, SlicePhase, SliceTerms, policy, 
 use crate::{
     error::{Error, Fault, PolicyRefusal},
     machine::{Awaited, Holder, Notice},
-    model::{Resource, ResourceSlice, Secret, TenantCondition, names},
+    model::{Resource, ResourceSlice, TenantCondition, names},
     provider::{
         credentials::{CertificateSecret, CredentialState, HolderContext, RequestBasis},
         look::Look,
         principals::{Claimant, PrincipalName, are_free, is_well_known},
-        record::{Decided, Outcome, RequestDigest, SliceRecord, slice_name},
+        record::{Decided, Outcome, RequestDigest, SliceRecord},
         records::Plan,
     },
     verify::{self, ResourceSliceExpectation, VerifiedSlice},
@@ -46,8 +46,8 @@ impl<'a> SliceLook<'a> {
         };
         let (record, broken) = match record_of(&look, name) {
             None => (None, None),
-            Some((_, Ok(record))) => (Some(record), None),
-            Some((_, Err(error))) => (None, Some(error)),
+            Some(Ok(record)) => (Some(record), None),
+            Some(Err(error)) => (None, Some(error)),
         };
         Self {
             look,
@@ -244,8 +244,8 @@ impl<'a> SliceLook<'a> {
     fn take_request(&self, verified: &VerifiedSlice, plan: &mut Plan<'_>) {
         let (limits, now) = (&self.look.policy().limits, self.look.now);
         let (slice, name) = (self.object, &self.object.metadata.name);
-        let record = record_of(&self.look, name).map(|(secret, _)| secret);
-        let request = RequestDigest::of(slice, verified, record);
+        let stored = self.look.observed.slice_record(name).and_then(Result::ok);
+        let request = RequestDigest::of(slice, verified, stored.map(|(secret, _)| secret));
         let mut taken = Ok(());
         plan.records
             .peer
@@ -389,15 +389,13 @@ impl<'a> SliceLook<'a> {
     }
 }
 
-/// The record of a slice with its Secret, or the error if it cannot be read.
-pub(super) type Recorded<'a> = Option<(&'a Secret, Result<&'a SliceRecord, Error>)>;
+/// The record of a slice, or the error if it cannot be read.
+pub(super) type Recorded<'a> = Option<Result<&'a SliceRecord, Error>>;
 
 /// The record of the slice with this name.
 pub(super) fn record_of<'a>(look: &Look<'a>, slice: &str) -> Recorded<'a> {
-    let records = &look.observed.slice_records;
-    let (secret, opened) = records.get(slice_name(look.peer(), slice).as_str())?;
-    let record = opened.as_ref().map(|opened| &opened.record);
-    Some((secret, record.map_err(Clone::clone)))
+    let recorded = look.observed.slice_record(slice)?;
+    Some(recorded.map(|(_, opened)| &opened.record))
 }
 
 pub(super) fn is_the_peers(error: &Error) -> bool {

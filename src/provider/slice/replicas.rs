@@ -42,8 +42,7 @@ impl<'a> Slices<'a> {
         let is_here = |metadata: &Metadata| metadata.namespace == namespace;
         // The peer can write the labels, but not the record.
         let on_record = |metadata: &Metadata, record: &Recorded<'_>| {
-            is_here(metadata)
-                && matches!(record, Some((_, Ok(record))) if record.is_about(metadata))
+            is_here(metadata) && matches!(record, Some(Ok(record)) if record.is_about(metadata))
         };
         let mut replicas: Vec<(bool, &'a ResourceSlice)> = look
             .view
@@ -188,7 +187,7 @@ impl<'a> Slices<'a> {
         let namespace = self.look.observed.namespace_name();
         let look = self.look;
         let of = |slice: ObjectRef, phase, metadata: &Metadata| {
-            let record = record_of(&look, &slice.name).and_then(|(_, record)| record.ok());
+            let record = record_of(&look, &slice.name).and_then(Result::ok);
             let is_here = metadata.namespace == namespace;
             let own = record.filter(|record| is_here && record.is_about(metadata));
             SliceStatus::of(&look, slice, phase, own, record)

@@ -4,13 +4,13 @@ use core::time::Duration;
 
 use liqo_auth::{
     crypto::RecordKey,
-    error::{Fault, LocalFault},
-    model::ResourceSliceConditionStatus as Said,
+    error::{Error, Fault, LocalFault},
+    model::{Object, ResourceSliceConditionStatus as Said},
 };
 
 use crate::clusters::{
     exchange,
-    pool::{Pool, replica},
+    pool::{NAMESPACE, Pool, consumer, replica},
 };
 
 const ACCEPTED: [Option<Said>; 2] = [Some(Said::Accepted), Some(Said::Accepted)];
@@ -74,6 +74,49 @@ fn a_forged_record_is_an_error() {
         &Fault::Local(LocalFault::BrokenSeal)
     );
     assert_eq!(pool.signer.different(), 2);
+}
+
+/// Its name alone says whose it is: the labels may be lost.
+#[test]
+fn an_unreadable_record_is_not_taken_for_none() {
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool")).settle();
+    let name = pool.records().remove(0);
+    pool.at_provider
+        .insert(Object::from_value(serde_json::json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": { "namespace": "liqo", "name": name },
+            "data": 5,
+        })));
+    pool.bring(replica("other")).settle();
+    let [(Some(slice), error)] = &pool.refused[..] else {
+        panic!("{:?}", pool.refused);
+    };
+    assert_eq!(slice.name, "mypool");
+    assert_eq!(error.at().object.as_ref().unwrap().name, name);
+    let is_unreadable =
+        |error: &Error| matches!(error.fault(), Fault::Local(LocalFault::Unreadable { .. }));
+    assert!(is_unreadable(error), "{error}");
+    assert_eq!(pool.said("other"), ACCEPTED);
+    assert_eq!(pool.said("mypool"), ACCEPTED);
+    let view = pool.at_provider.view(&consumer());
+    let cordoned = pool.provider.cordon_slice(&view, "mypool");
+    assert!(is_unreadable(&cordoned.unwrap_err()));
+    // A Secret of that name elsewhere is another one.
+    let mut pool = Pool::new();
+    pool.bring(replica("mypool"));
+    for namespace in [NAMESPACE, "default"] {
+        pool.at_provider
+            .insert(Object::from_value(serde_json::json!({
+                "apiVersion": "v1",
+                "kind": "Secret",
+                "metadata": { "namespace": namespace, "name": name },
+                "data": 5,
+            })));
+    }
+    pool.settle();
+    assert_eq!(pool.said("mypool"), ACCEPTED);
 }
 
 #[test]

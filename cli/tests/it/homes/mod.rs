@@ -5,6 +5,7 @@ mod beside;
 mod beside_liqo;
 mod blame;
 mod broken_files;
+mod broken_records;
 mod by_hand;
 mod changed_providers;
 mod expired_by_files;
