@@ -1,6 +1,7 @@
 //! `create nonce` and `delete nonce`: a provider invites a consumer, and takes that back.
 
 use liqo_auth::{
+    crypto::SignatureError,
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
     model::{Namespace, Resource},
     provider::Phase,
@@ -27,6 +28,12 @@ pub(super) fn create(context: &Context, arguments: &CreateNonce) -> Result<()> {
     let is_replaced = match provider.invite()? {
         _ if arguments.replace => true,
         ProviderStand::Refused(error) if is_of_a_nonce_that_serves_no_more(&error) => true,
+        // The Tenant that is there signs an earlier one, and the present one still serves.
+        ProviderStand::Refused(error)
+            if is_of_another_nonce(&error) && provider.awaits_tenant()? =>
+        {
+            false
+        }
         ProviderStand::Refused(error) => return Err(refused(provider.home, peer, &error)),
         ProviderStand::AwaitsTenant | ProviderStand::Tolerated | ProviderStand::Ended => false,
         // It was made for a running peering, and is not signed yet.
@@ -73,6 +80,14 @@ pub(super) fn is_of_a_nonce_that_serves_no_more(error: &Error) -> bool {
     )
 }
 
+/// Whether a Tenant is refused since it signs another nonce than the present one.
+fn is_of_another_nonce(error: &Error) -> bool {
+    matches!(
+        error.fault(),
+        Fault::PeerMisbehaved(PeerMisbehaved::NonceSignature(SignatureError::Mismatch))
+    )
+}
+
 pub(super) fn delete(context: &Context, arguments: &DeleteNonce) -> Result<()> {
     let peer = &arguments.remote_cluster_id;
     let mut home = context.open(Use::Write)?;
@@ -80,7 +95,7 @@ pub(super) fn delete(context: &Context, arguments: &DeleteNonce) -> Result<()> {
     if has_tenant(&provider.view()) {
         let why = match provider.awaits_tenant()? {
             true => format!(
-                "the peering with {peer} runs by an earlier nonce. The present one is not signed yet, and is not taken back alone: {peer} signs it, or it expires"
+                "the Tenant of {peer} is by an earlier nonce. The present one is not signed yet, and is not taken back alone: {peer} signs it, or it expires"
             ),
             false => format!("{peer} has answered its invitation by a Tenant"),
         };

@@ -1,5 +1,7 @@
 //! A nonce that was replaced while its peering runs: what is printed is true, and leads on.
 
+use std::fs;
+
 use super::ways_out::{AUTHENTICATE, OF_CONSUMER, command_in, is_well, with_peering};
 use crate::tool::Folder;
 
@@ -57,7 +59,7 @@ fn a_nonce_of_a_running_peering_is_not_taken_back_and_the_reason_is_true() {
     folder.ok(REPLACE);
     let delete = format!("delete nonce {OF_CONSUMER}");
     let error = folder.refused(&delete, "", 4);
-    assert!(error.contains("runs by an earlier nonce"), "{error}");
+    assert!(error.contains("is by an earlier nonce"), "{error}");
     assert!(!error.contains("has answered its invitation"), "{error}");
     folder.ok(&format!("{} --yes", command_in(&error)));
     let error = folder.refused(&delete, "", 4);
@@ -65,4 +67,41 @@ fn a_nonce_of_a_running_peering_is_not_taken_back_and_the_reason_is_true() {
         error.contains("has no invitation for cl-consumer"),
         "{error}"
     );
+}
+
+/// The consumer has a new key, and its nonce was replaced before the earlier key was released.
+#[test]
+fn a_key_that_is_released_after_its_nonce_was_replaced_leads_to_that_nonce() {
+    for by_files in [true, false] {
+        let folder = with_peering();
+        fs::remove_dir_all(folder.path("cl-consumer")).unwrap();
+        folder.ok("init --home cl-consumer --api-server https://172.19.0.2:6443");
+        folder.ok(REPLACE);
+        let get = format!("get nonce {OF_CONSUMER}");
+        let nonce = folder.ok(&get);
+        let released = folder.ok(&format!("release --yes {OF_CONSUMER}"));
+        let create = command_in(&released);
+        let run = folder.run(&create);
+        assert_eq!((run.code, run.err.as_str()), (0, ""), "{run:?}");
+        assert!(run.out.contains(nonce.trim()), "{run:?}");
+        // The invitation can be given up, too.
+        let error = folder.refused(&format!("delete nonce {OF_CONSUMER}"), "", 4);
+        let end = "liqo-auth unauthenticate --home cl-provider --remote-cluster-id cl-consumer";
+        assert!(error.contains("is by an earlier nonce"), "{error}");
+        assert!(error.contains(end), "{error}");
+        if by_files {
+            let generate = "generate tenant --home cl-consumer --remote-cluster-id cl-provider";
+            let tenant = folder.ok_with(&format!("{generate} --nonce -"), &folder.ok(&get));
+            folder.ok_with("apply --home cl-provider -f -", &tenant);
+        } else {
+            // Beyond its end, it is replaced.
+            let late = folder.run(&format!("{create} --now +2d --write-at-this-time"));
+            assert_eq!(late.code, 0, "{late:?}");
+            assert!(late.err.contains("The nonce was replaced"), "{late:?}");
+            assert!(!late.out.contains(nonce.trim()), "{late:?}");
+        }
+        folder.ok(AUTHENTICATE);
+        is_well(&folder, "cl-consumer");
+        is_well(&folder, "cl-provider");
+    }
 }
