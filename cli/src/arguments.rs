@@ -26,6 +26,7 @@ mod set;
 mod sign_again;
 pub(crate) mod sites;
 mod slices;
+mod start;
 mod switches;
 pub(crate) mod transcript;
 mod trial;

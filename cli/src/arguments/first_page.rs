@@ -1,5 +1,4 @@
-//! The first page: `liqo-auth -h`, and `liqo-auth` alone. It has all commands in groups, on one
-//! screen.
+//! The first page: `liqo-auth -h`. It has all commands in groups, on one screen.
 
 use clap::{Command, builder::StyledStr};
 

@@ -54,7 +54,11 @@ fn with_escapes(mut error: Error) -> Error {
 fn with_advice(mut error: Error) -> Error {
     let word = match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let page = pages::screens().try_get_matches().err();
+            let command = match error.kind() {
+                ErrorKind::DisplayHelp => pages::screens(),
+                _ => pages::start(),
+            };
+            let page = command.try_get_matches().err();
             return page
                 .filter(|page| page.kind() == error.kind())
                 .unwrap_or(error);

@@ -1,8 +1,8 @@
 //! The help pages: the global options are described once, and each page has examples.
 
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command, CommandFactory, builder::StyledStr};
 
-use super::{Arguments, continued::continued, examples, first_page, repeated, switches};
+use super::{Arguments, continued::continued, examples, first_page, repeated, start, switches};
 
 /// The whole command line, with its help pages.
 pub(crate) fn command() -> Command {
@@ -22,9 +22,20 @@ pub(crate) fn command() -> Command {
 
 /// The same, with the [first page](first_page) in place of the short page of all commands.
 pub(super) fn screens() -> Command {
-    let mut command = command();
-    let long = command.render_long_help();
+    let command = command();
     let first = first_page::of(&command, &with_program(first_page::MORE));
+    with_short_page(command, first)
+}
+
+/// The same, with the [start] in its place.
+pub(super) fn start() -> Command {
+    let command = command();
+    let first = start::of(&command);
+    with_short_page(command, first)
+}
+
+fn with_short_page(mut command: Command, first: StyledStr) -> Command {
+    let long = command.render_long_help();
     command
         .help_template("{after-help}")
         // Both pages have their lines already.

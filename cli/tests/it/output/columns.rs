@@ -123,23 +123,48 @@ fn each_help_page_fits() {
     assert!(count > 100, "{count} pages");
 }
 
-/// Without a command, or with `-h`, a person sees all commands in groups, and no options.
+/// With `-h`, a person sees all commands in groups, and no options.
 #[test]
 fn the_first_page_is_one_screen() {
     let folder = Folder::new();
     let short = run(&folder, "-h");
-    let bare = run(&folder, "");
-    assert_eq!((short.code, bare.code), (0, 2));
-    assert_eq!(
-        (short.out.as_str(), bare.out.as_str()),
-        (bare.err.as_str(), "")
-    );
+    assert_eq!((short.code, short.err.as_str()), (0, ""), "{short:?}");
     assert!(short.out.lines().count() <= 45, "{}", short.out);
     assert!(
         short.out.contains("\nRepair:\n  doctor ") && !short.out.contains("--home"),
         "{}",
         short.out
     );
+}
+
+/// Without a command, a person sees where to begin. What is printed is done as it is printed.
+#[test]
+fn the_tool_alone_prints_a_short_start() {
+    let folder = Folder::new();
+    let bare = run(&folder, "");
+    assert_eq!((bare.code, bare.out.as_str()), (2, ""), "{bare:?}");
+    let lines: Vec<&str> = bare.err.lines().collect();
+    assert!(lines.len() <= 12, "{bare:?}");
+    let begins = "\nAuthenticate Liqo clusters, by their API servers or by files\n";
+    assert!(bare.err.starts_with(begins), "{bare:?}");
+    assert!(lines.iter().all(|it| it.chars().count() <= 80), "{bare:?}");
+    let commands = lines
+        .iter()
+        .filter_map(|it| it.strip_prefix("  liqo-auth "));
+    let (named, typed): (Vec<&str>, Vec<&str>) = commands.partition(|it| it.contains("FILE"));
+    let known = format!("{} --help", named[0].split_once(' ').unwrap().0);
+    assert_eq!(run(&folder, &known).code, 0, "{known}");
+    for command in &typed {
+        let run = run(&folder, command);
+        assert_eq!(run.code, 0, "{command}: {run:?}");
+    }
+    for shown in ["-h", "status --home rome"] {
+        assert!(typed.contains(&shown), "{bare:?}");
+    }
+    // The page of a command below has its own list.
+    let create = run(&folder, "create");
+    assert_eq!(create.code, 2, "{create:?}");
+    assert!(create.err.contains("Commands:\n  nonce"), "{create:?}");
 }
 
 /// Lines, with those joined that a backslash continues.
