@@ -295,7 +295,7 @@ fn table_of_peers(peerings: &[Peering], now: Timestamp, is_wide: bool) -> Table 
             role(peering).into(),
             Cell::toned(peering.phase, tone_of_phase(peering)),
             condition(peering).into(),
-            left(certificate, now),
+            left(peering, certificate, now),
             renewal(certificate, now),
         ]);
         table.add_toned_parts(&waits_for(peering));
@@ -332,7 +332,7 @@ fn table_of_slices(peerings: &[Peering], now: Timestamp) -> Table {
                 decision(&slice.authentication),
                 decision(&slice.resources),
                 if slice.cordoned { "yes" } else { "no" }.to_owned().into(),
-                left(certificate, now),
+                left(peering, certificate, now),
                 renewal(certificate, now),
             ]);
         }
@@ -379,15 +379,17 @@ fn role(peering: &Peering) -> String {
 }
 
 /// The time until a certificate expires.
-fn left(certificate: Option<&Certificate>, now: Timestamp) -> Cell {
+fn left(peering: &Peering, certificate: Option<&Certificate>, now: Timestamp) -> Cell {
     let Some(certificate) = certificate else {
         return "-".to_owned().into();
     };
     let text = match certificate.ends < now {
+        // Nothing is wrong: it gets no other one.
+        true if peering.is_drained() => "drained".to_owned(),
         true => "expired".to_owned(),
         false => age(certificate.ends.since(now)),
     };
-    Cell::toned(&text, tone_of_end(certificate, now))
+    Cell::toned(&text, tone_of_end(peering, certificate, now))
 }
 
 /// The time until the renewal of a certificate.
@@ -418,8 +420,9 @@ fn tone_of_phase(peering: &Peering) -> Option<Tone> {
     is_bad.then_some(Tone::Bad)
 }
 
-fn tone_of_end(certificate: &Certificate, now: Timestamp) -> Option<Tone> {
-    (certificate.ends < now).then_some(Tone::Bad)
+fn tone_of_end(peering: &Peering, certificate: &Certificate, now: Timestamp) -> Option<Tone> {
+    let has_expired = peering.has_expired(certificate, now);
+    has_expired.then_some(Tone::Bad)
 }
 
 /// Whether the answer to a renewal is refused.

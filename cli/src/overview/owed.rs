@@ -8,8 +8,12 @@ impl Peering {
     /// Whether the next certificate is due, and is not there. An expired one is due in each phase,
     /// but for a drained peer, which gets none.
     pub(crate) fn owes(&self, certificate: &Certificate, now: Timestamp) -> bool {
-        let has_expired = certificate.ends < now && !self.is_drained();
-        certificate.renewal.is_owed() || has_expired
+        certificate.renewal.is_owed() || self.has_expired(certificate, now)
+    }
+
+    /// Whether a certificate has ended that the peer should have. A drained peer gets none.
+    pub(crate) fn has_expired(&self, certificate: &Certificate, now: Timestamp) -> bool {
+        certificate.ends < now && !self.is_drained()
     }
 
     /// The slice that has a certificate; `None` for that of the control plane.

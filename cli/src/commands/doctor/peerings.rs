@@ -67,13 +67,13 @@ fn expired(home: &Home, peering: &Peering, now: Timestamp) -> Vec<Finding> {
         let certificate = slice.certificate.as_ref()?;
         Some((Some(slice.name.as_str()), certificate))
     });
-    // A consumer refuses an expired certificate, which is told otherwise. A drained peer gets none.
-    if !peering.refused.is_empty() || peering.is_drained() {
+    // A consumer refuses an expired certificate, which is told otherwise.
+    if !peering.refused.is_empty() {
         return Vec::new();
     }
     let expired = own
         .chain(of_slices)
-        .filter(|(_, certificate)| certificate.ends < now);
+        .filter(|(_, certificate)| peering.has_expired(certificate, now));
     let findings =
         expired.map(|(slice, certificate)| expired_certificate(home, peering, slice, certificate));
     findings.collect()
@@ -128,7 +128,7 @@ pub(super) fn due(home: &Home, peering: &Peering, now: Timestamp) -> Option<Find
     let is_due = peering.waits_for.iter().any(Waits::is_for_a_run);
     // An expired certificate is told with the same remedy.
     let mut certificates = peering.certificates();
-    let is_told = certificates.any(|(_, certificate)| certificate.ends < now);
+    let is_told = certificates.any(|(_, certificate)| peering.has_expired(certificate, now));
     (is_due && !is_told).then(|| {
         Finding::new(
             format!(

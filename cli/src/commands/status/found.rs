@@ -44,8 +44,9 @@ const fn word(what: FailIf) -> &'static str {
 fn names(peerings: &[Peering], what: FailIf, now: Timestamp) -> Vec<String> {
     let of = |peering: &Peering| match what {
         FailIf::Refused => refused(peering),
-        FailIf::Expired if peering.is_drained() => Vec::new(),
-        FailIf::Expired => holders(peering, &|certificate| certificate.ends < now),
+        FailIf::Expired => holders(peering, &|certificate| {
+            peering.has_expired(certificate, now)
+        }),
         FailIf::Waiting if peering.waits_for.iter().all(Waits::is_for_an_invitation) => Vec::new(),
         FailIf::Waiting => vec![name(peering)],
     };

@@ -70,8 +70,9 @@ fn of_peering(seen: &Seen, peering: &Peering, drawing: Drawing) -> Node {
     let nonce = nonce_until.map(|until| Node::new(&format!("nonce, valid until {until}")));
     let certificate = certificate
         .iter()
-        .map(|own| of_certificate(seen, own, drawing));
-    let slices = slices.iter().map(|slice| of_slice(seen, slice, drawing));
+        .map(|own| of_certificate(seen, peering, own, drawing));
+    let slices = slices.iter();
+    let slices = slices.map(|slice| of_slice(seen, peering, slice, drawing));
     let findings = refused_or_expired(&seen.home, peering, seen.now);
     let waits = waits_for
         .iter()
@@ -96,7 +97,7 @@ fn of_waiting(waits: &Waits) -> Node {
     }
 }
 
-fn of_slice(seen: &Seen, slice: &Slice, drawing: Drawing) -> Node {
+fn of_slice(seen: &Seen, peering: &Peering, slice: &Slice, drawing: Drawing) -> Node {
     let Slice {
         name,
         phase,
@@ -114,14 +115,20 @@ fn of_slice(seen: &Seen, slice: &Slice, drawing: Drawing) -> Node {
     );
     let certificate = certificate
         .iter()
-        .map(|own| of_certificate(seen, own, drawing));
+        .map(|own| of_certificate(seen, peering, own, drawing));
     Node::toned(&text, denied.then_some(Tone::Bad)).with(certificate)
 }
 
-fn of_certificate(seen: &Seen, certificate: &Certificate, drawing: Drawing) -> Node {
+fn of_certificate(
+    seen: &Seen,
+    peering: &Peering,
+    certificate: &Certificate,
+    drawing: Drawing,
+) -> Node {
     let said = timeline::said(certificate, seen.now);
     let line = timeline::of(certificate, seen.now, drawing);
-    let tone = tone_of_end(certificate, seen.now).or_else(|| tone_of_renewal(certificate));
+    let tone = tone_of_end(peering, certificate, seen.now);
+    let tone = tone.or_else(|| tone_of_renewal(certificate));
     Node::toned(&format!("certificate: {said}"), tone).with_drawn(line)
 }
 

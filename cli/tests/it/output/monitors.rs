@@ -239,3 +239,45 @@ fn what_cannot_be_read_is_unknown() {
         assert_eq!(status(&folder, "cl-provider", wrong).code, 2, "{wrong}");
     }
 }
+
+/// A certificate that a drained peer had is no fault. What is due is done as printed.
+#[test]
+fn a_drained_peer_past_its_end_is_shown_as_drained() {
+    let folder = with_peering();
+    folder.ok("drain tenant cl-consumer --home cl-provider");
+    let later = "--now +400d";
+    for form in ["", "--tree"] {
+        let run = status(
+            &folder,
+            "cl-provider",
+            &format!("{form} --color always {later}"),
+        );
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(!run.out.contains("\u{1b}[31m"), "{run:?}");
+    }
+    let run = status(&folder, "cl-provider", later);
+    assert!(
+        run.out.contains("Drained   Drained     drained  "),
+        "{run:?}"
+    );
+    assert!(!run.out.contains("expired"), "{run:?}");
+    let run = status(
+        &folder,
+        "cl-provider",
+        &format!("--fail-if expired {later}"),
+    );
+    assert_eq!(run.code, 0, "{run:?}");
+
+    // The record of its slice is left behind: the two say so.
+    let run = status(&folder, "cl-provider", &format!("--exit-code {later}"));
+    assert_eq!(run.code, 4, "{run:?}");
+    let run = folder.run(&format!("doctor --home cl-provider {later}"));
+    assert_eq!(run.code, 4, "{run:?}");
+    let (_, remedy) = run.out.split_once("Remedy").unwrap();
+    let (_, renew) = remedy.split_once("liqo-auth ").unwrap();
+    folder.ok(&format!("{renew} {later} --write-at-this-time"));
+    for command in ["status --exit-code", "doctor"] {
+        let run = folder.run(&format!("{command} --home cl-provider {later}"));
+        assert_eq!(run.code, 0, "{command}: {run:?}");
+    }
+}
