@@ -3,7 +3,7 @@
 mod anew;
 mod beside_liqo;
 mod files;
-mod kept;
+pub(super) mod kept;
 pub(super) mod lost;
 mod other_keys;
 pub(super) mod peerings;
@@ -69,6 +69,7 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
             findings.extend(both);
             notes.extend(note);
             findings.extend(peerings.iter().flat_map(|it| peerings::of(&home, it, now)));
+            findings.extend(peerings.iter().filter_map(|it| kept::of_peering(&home, it)));
             notes.extend(
                 peerings
                     .iter()
@@ -80,8 +81,12 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
                 context.printer.warning(&provider);
             }
             if !home.is_live() {
-                let due = peerings.iter().filter_map(|it| {
-                    lost::tenant(&home, it).or_else(|| peerings::due(&home, it, now))
+                let due = peerings.iter().flat_map(|it| {
+                    let lost = lost::of(&home, it);
+                    match lost.is_empty() {
+                        true => peerings::due(&home, it, now).into_iter().collect(),
+                        false => lost,
+                    }
                 });
                 findings.extend(due);
                 let awaited = peerings.iter();

@@ -31,8 +31,23 @@ impl Left {
         let names: Vec<String> = owed.map(|(name, _)| name).collect();
         Self {
             refused: refused(peering),
-            waits: waits(home, peering, !names.is_empty()).or_else(|| lost(home, peering, now)),
+            waits: waits(home, peering, !names.is_empty())
+                .or_else(|| lost(home, peering, now))
+                .or_else(|| doctor::kept::of_peering(home, peering).map(sentence)),
             names,
+        }
+    }
+
+    /// The slices of a provider that a run finds lost, before it deletes what is left of them.
+    pub(super) fn of_lost_slices(home: &Home, provider: &ClusterId) -> Self {
+        let lost = match home.is_live() {
+            true => Vec::new(),
+            false => doctor::lost::slices(home, provider),
+        };
+        let lost: Vec<String> = lost.into_iter().map(sentence).collect();
+        Self {
+            waits: (!lost.is_empty()).then(|| lost.join(" ")),
+            ..Self::default()
         }
     }
 
@@ -77,8 +92,13 @@ fn refused(peering: &Peering) -> Option<Failure> {
 
 /// The Identity that this side has lost: it has no certificate to renew.
 fn lost(home: &Home, peering: &Peering, now: Timestamp) -> Option<String> {
-    let finding = doctor::lost::identity(home, peering, now)?.ok()?;
-    Some(format!("{}. {}", finding.what, finding.remedy))
+    doctor::lost::identity(home, peering, now)?
+        .ok()
+        .map(sentence)
+}
+
+fn sentence(finding: doctor::Finding) -> String {
+    format!("{}. {}", finding.what, finding.remedy)
 }
 
 /// What the next certificate waits for on this side. A new peer may wait for its approval.

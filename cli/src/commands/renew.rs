@@ -39,13 +39,16 @@ pub(super) fn run(context: &Context, arguments: &Renew) -> Result<()> {
             home.site()
         )));
     }
-    let mut failures = Vec::new();
+    let (mut failures, mut lost) = (Vec::new(), Left::default());
     for (peer, role) in &peers {
         if arguments
             .remote_cluster_id
             .as_ref()
             .is_none_or(|id| id == peer)
         {
+            if *role == Role::Provider {
+                lost = lost.and(Left::of_lost_slices(&home, peer));
+            }
             // One peering that cannot be judged does not stop the others.
             if let Err(failure) = settle(context, &mut home, peer, *role) {
                 failures.push((peer.clone(), failure));
@@ -60,7 +63,7 @@ pub(super) fn run(context: &Context, arguments: &Renew) -> Result<()> {
         Side::Only,
     )?;
     match failures.into_iter().next() {
-        None => left.judge(),
+        None => left.and(lost).judge(),
         Some((peer, failure)) => Err(failure.about(&format!(
             "the certificates of the peering with {peer} are not renewed, the others are"
         ))),
@@ -88,18 +91,21 @@ fn both(context: &Context, arguments: &Renew) -> Result<()> {
     let is_peer =
         |home: &Home, peer: &ClusterId, role| overview::peers(home).contains(&(peer.clone(), role));
     let (local_id, remote_id) = (local.cluster_id().clone(), remote.cluster_id().clone());
+    let mut lost = Left::default();
     if is_peer(&local, &remote_id, Role::Provider) {
+        lost = lost.and(Left::of_lost_slices(&local, &remote_id));
         Pair::new(&mut local, &mut remote, &context.policy, context.clock)?.settle()?;
         warn(context, &local, &remote)?;
     }
     if is_peer(&local, &remote_id, Role::Consumer) {
+        lost = lost.and(Left::of_lost_slices(&remote, &local_id));
         Pair::new(&mut remote, &mut local, &context.policy, context.clock)?.settle()?;
         warn(context, &remote, &local)?;
     }
     let (only_remote, only_local) = (Some(&remote_id), Some(&local_id));
     let at_local = tell(context, &mut local, &before.0, only_remote, Side::Local)?;
     let at_remote = tell(context, &mut remote, &before.1, only_local, Side::Remote)?;
-    at_local.and(at_remote).judge()
+    at_local.and(at_remote).and(lost).judge()
 }
 
 /// Prints why nothing was carried, if there is a reason.

@@ -74,6 +74,7 @@ fn told(context: &Context, consumer: &mut Home, provider: &mut Home, side: Side)
 /// Replicates between a consumer and its provider, and prints the result.
 fn settle(context: &Context, consumer: &mut Home, provider: &mut Home, side: Side) -> Result<()> {
     let (consumer_id, provider_id) = (consumer.cluster_id().clone(), provider.cluster_id().clone());
+    let lost = Left::of_lost_slices(consumer, &provider_id);
     let rest = Pair::new(consumer, provider, &context.policy, context.clock)?.settle()?;
     for notice in rest.notices.iter().map(sentence) {
         context.printer.warning(&notice);
@@ -95,7 +96,7 @@ fn settle(context: &Context, consumer: &mut Home, provider: &mut Home, side: Sid
     }
     let at_consumer = left(context, consumer, &provider_id, Role::Provider)?;
     let at_provider = left(context, provider, &consumer_id, Role::Consumer)?;
-    at_consumer.and(at_provider).judge()?;
+    at_consumer.and(at_provider).and(lost).judge()?;
     context.printer.info(
         side,
         &format!("Slices and renewals are in sync with {provider_id}"),

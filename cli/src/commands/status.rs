@@ -384,9 +384,10 @@ fn left(peering: &Peering, certificate: Option<&Certificate>, now: Timestamp) ->
         return "-".to_owned().into();
     };
     let text = match certificate.ends < now {
+        true if peering.has_expired(certificate, now) => "expired".to_owned(),
         // Nothing is wrong: it gets no other one.
         true if peering.is_drained() => "drained".to_owned(),
-        true => "expired".to_owned(),
+        true => "ended".to_owned(),
         false => age(certificate.ends.since(now)),
     };
     Cell::toned(&text, tone_of_end(peering, certificate, now))

@@ -6,14 +6,16 @@ use super::{Certificate, Peering, Refusal};
 
 impl Peering {
     /// Whether the next certificate is due, and is not there. An expired one is due in each phase,
-    /// but for a drained peer, which gets none.
+    /// but for a peer that gets none.
     pub(crate) fn owes(&self, certificate: &Certificate, now: Timestamp) -> bool {
         certificate.renewal.is_owed() || self.has_expired(certificate, now)
     }
 
-    /// Whether a certificate has ended that the peer should have. A drained peer gets none.
+    /// Whether a certificate has ended that the peer should have. A drained peer gets none, nor
+    /// does one whose peering ends.
     pub(crate) fn has_expired(&self, certificate: &Certificate, now: Timestamp) -> bool {
-        certificate.ends < now && !self.is_drained()
+        let gets_none = self.is_drained() || self.phase == "Ending";
+        certificate.ends < now && !gets_none
     }
 
     /// The slice that has a certificate; `None` for that of the control plane.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::{
     failure::{unreadable, with_rule},
     home::{Home, Signer},
-    output::amounts,
+    output::{amounts, escaped},
     remedies::{self, Role, way_out},
 };
 
@@ -266,6 +266,17 @@ fn told(remedy: &Remedy, peer: &ClusterId, role: Role, home: &Home) -> Told {
     }
 }
 
+/// Which finalizers keep an object, if any do.
+fn kept_by(home: &Home, id: &ObjectRef) -> String {
+    let object = home.objects().find(|object| object.id() == *id);
+    let finalizers = object.map_or(&[][..], |object| &object.metadata().finalizers);
+    let finalizers: Vec<String> = finalizers.iter().map(|it| escaped(it)).collect();
+    match finalizers.is_empty() {
+        true => String::new(),
+        false => format!(", and is kept by {}", finalizers.join(", ")),
+    }
+}
+
 /// What nobody on this side can hasten.
 fn without_remedy(awaited: &Awaited, peer: &ClusterId, home: &Home) -> Told {
     let there = |deed: String| By::Peer(peer.clone()).does(deed);
@@ -280,9 +291,10 @@ fn without_remedy(awaited: &Awaited, peer: &ClusterId, home: &Home) -> Told {
         Awaited::OwnKey => By::ThisSide.does("its key"),
         // A run signs with this side's key.
         Awaited::Signature(_) => run().by(remedies::run(home)),
-        Awaited::End(object) => {
-            By::ThisCluster.does(format!("the end of {object}, which is being deleted"))
-        }
+        Awaited::End(object) => By::ThisCluster.does(format!(
+            "the end of {object}, which is being deleted{}",
+            kept_by(home, object)
+        )),
         Awaited::Uid(object) => By::ThisCluster.does(format!("the UID of {object}")),
         Awaited::Token(object) => By::ThisCluster.does(format!("the token in {object}")),
         Awaited::Invitation

@@ -4,6 +4,7 @@
 use super::namespace_maps::withdraw_namespace_maps;
 use crate::{
     audit::{Decision, Event},
+    machine::Awaited,
     model::names,
     provider::{look::Look, observed::Observed, records::Plan},
 };
@@ -56,7 +57,8 @@ pub(crate) fn let_tenant_go(look: &Look<'_>, plan: &mut Plan<'_>) {
     };
     let ours = |finalizer: &String| finalizer == names::TENANT_FINALIZER;
     if !metadata.finalizers.iter().any(ours) {
-        return;
+        // Another program's finalizer keeps it.
+        return plan.await_for(Awaited::End(id));
     }
     match (observed.tenant, observed.unreadable_tenant) {
         (Some(tenant), _) => plan.edit(tenant, |tenant| {

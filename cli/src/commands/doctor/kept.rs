@@ -1,12 +1,51 @@
-//! Deleted objects that Liqo's replicator keeps until a provider answers, which may be gone.
+//! Deleted objects that are kept: by Liqo's replicator until a provider answers, which may be gone, and
+//! a Tenant by the finalizer of another program.
 
-use liqo_auth::model::{Object, names};
+use std::path::Path;
+
+use liqo_auth::model::{Kind, Object, names};
 
 use super::Finding;
+use crate::{
+    home::Home,
+    output::{escaped, program, quoted},
+    overview::Peering,
+};
 
 /// The deleted objects that wait for a provider, and what helps if it is gone for good.
 pub(super) fn of<'o>(objects: impl Iterator<Item = &'o Object>) -> Vec<Finding> {
     objects.filter_map(finding).collect()
+}
+
+/// The deleted Tenant of a consumer without rights that another program's finalizer keeps, and how
+/// its end comes.
+pub(in crate::commands) fn of_peering(home: &Home, peering: &Peering) -> Option<Finding> {
+    let mut tenants = home.objects().filter(|it| it.id().kind == Kind::Tenant);
+    let tenant = tenants.find(|it| it.id().name == peering.peer)?;
+    let (id, metadata) = (tenant.id(), tenant.metadata());
+    let ours = |finalizer: &String| finalizer == names::TENANT_FINALIZER;
+    let others = &metadata.finalizers;
+    if metadata.deletion_timestamp.is_none() || others.is_empty() || others.iter().any(ours) {
+        return None;
+    }
+    let others: Vec<String> = others.iter().map(|finalizer| escaped(finalizer)).collect();
+    let others = others.join(", ");
+    // An API server deletes what has no finalizer any more. In a home, nobody does.
+    let deleted = match home.is_live() {
+        true => format!(
+            "take it out by kubectl -n {} edit tenants.authentication.liqo.io {}",
+            id.namespace, id.name
+        ),
+        false => format!("rm -- {}", quoted(Path::new(&home.site_of(&id)))),
+    };
+    Some(Finding::new(
+        format!("{id} is deleted, and the finalizer {others} keeps it"),
+        format!(
+            "The peering ends when the program that has set {others} removes it. If that program is gone for good: {deleted}. Then the command is {} renew {}.",
+            program(),
+            home.site().options()
+        ),
+    ))
 }
 
 fn finding(object: &Object) -> Option<Finding> {

@@ -77,9 +77,43 @@ fn kubeconfig(home: &Home, peer: &str) -> Option<ObjectRef> {
     ids.find(|id| id.kind == Kind::Secret && id.name == name)
 }
 
+/// What a home has lost that its run would take for deleted.
+pub(super) fn of(home: &Home, peering: &Peering) -> Vec<Finding> {
+    match (peering.role, peering.peer.parse()) {
+        (Role::Provider, Ok(provider)) => slices(home, &provider),
+        _ => tenant(home, peering).into_iter().collect(),
+    }
+}
+
+/// The slices of a provider that are gone, while this side has their Identities.
+pub(in crate::commands) fn slices(home: &Home, provider: &ClusterId) -> Vec<Finding> {
+    let namespace = names::tenant_namespace(provider);
+    let is_there = |slice: &ObjectRef| home.objects().any(|object| object.id() == *slice);
+    let lost = home.objects().filter_map(|object| {
+        let identity = object.id();
+        let name = identity
+            .name
+            .strip_prefix(names::RESOURCE_SLICE_IDENTITY_PREFIX)?;
+        let slice = ObjectRef::new(Kind::ResourceSlice, namespace.as_str(), name);
+        let is_of_slice = identity.kind == Kind::Identity && identity.namespace == namespace;
+        (is_of_slice && !is_there(&slice)).then_some((slice, identity))
+    });
+    let lost = lost.map(|(slice, identity)| {
+        let (program, options, name) = (program(), home.site().options(), escaped(&slice.name));
+        Finding::new(
+            format!("the slice {name} of {provider} is gone, and {identity} is of it"),
+            format!(
+                "If it was lost, restore it from a backup: {}. Without a backup, ask for it again, with the options for its resources: `{program} create resourceslice {name} {options} --remote-cluster-id {provider}`. If it was deleted, `{program} renew {options}` deletes the rest.",
+                home.site_of(&slice)
+            ),
+        )
+    });
+    lost.collect()
+}
+
 /// The Tenant of a consumer that still has its rights. A Tenant that is deleted stays until they
 /// are withdrawn.
-pub(super) fn tenant(home: &Home, peering: &Peering) -> Option<Finding> {
+fn tenant(home: &Home, peering: &Peering) -> Option<Finding> {
     let peer: ClusterId = peering.peer.parse().ok()?;
     let is_ending = peering.role == Role::Consumer && peering.phase == "Ending";
     if !is_ending || has_tenant(&home.view(&peer)) {
