@@ -32,6 +32,13 @@ pub(crate) enum KeyAlgorithm {
 }
 
 impl KeyAlgorithm {
+    /// The name of an algorithm on the command line.
+    pub(crate) fn name_of(algorithm: Algorithm) -> Option<String> {
+        let mut all = Self::value_variants().iter();
+        let value = all.find(|it| it.algorithm() == algorithm)?;
+        Some(value.to_possible_value()?.get_name().to_owned())
+    }
+
     pub(crate) const fn algorithm(self) -> Algorithm {
         match self {
             Self::Ed25519 => Algorithm::Ed25519,

@@ -125,9 +125,10 @@ fn lost_key(home: &Home, failure: &Failure) -> Finding {
     Finding::new(
         failure.to_string(),
         format!(
-            "Restore the file from a backup: no command makes it again. Without a backup, move the folder away and make the home anew: {} init {}. Then each peer releases what it has pinned, and authenticates again.",
+            "Restore the file from a backup: no command makes it again. Without a backup, move the folder away and make the home anew: {} init {}.{} Then each peer releases what it has pinned, and authenticates again.",
             program(),
-            anew::options(home)
+            anew::options(home),
+            anew::other_settings(&home.settings).unwrap_or_default()
         ),
     )
 }

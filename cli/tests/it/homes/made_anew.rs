@@ -1,6 +1,6 @@
 //! A home that was lost, and made anew: what is left of it at the other side, and how it is made.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use super::ways_out::{
     AUTHENTICATE, DOCTOR, OF_CONSUMER, command_in, finding, is_well, with_peering,
@@ -56,6 +56,7 @@ fn a_home_without_its_keys_is_made_anew_as_printed() {
         ("c", " --for-cluster"),
         ("d", " --signer kubernetes --api-server-ca ca.crt"),
         ("e", " --signer aws"),
+        ("f", " --key-per-provider"),
     ] {
         let made = format!("init --home {home} --cluster-id cl-{home} --api-server {url}{options}");
         folder.ok(&made);
@@ -76,4 +77,34 @@ fn a_home_without_its_keys_is_made_anew_as_printed() {
         folder.ok(&made);
         assert_eq!(folder.read(&format!("{home}/home.yaml")), settings);
     }
+}
+
+/// Without its key, a home knows the algorithm by what it got for it.
+#[test]
+fn a_home_is_made_anew_with_its_algorithm_and_its_other_settings() {
+    let folder = Folder::new();
+    let made = "init --home cl-consumer --cluster-id cl-consumer --api-server https://172.19.0.2:6443 --key-algorithm ecdsa-p256";
+    folder.ok(made);
+    folder.ok("init --home cl-provider --api-server https://172.19.0.3:6443");
+    let keys = folder.path("cl-consumer/private/liqo/secret.authentication-keys.yaml");
+    let authority = folder.path("cl-consumer/private/liqo/secret.liqo-auth-authority.yaml");
+    let doctor = "doctor --home cl-consumer";
+    let remedy_without = |file: &Path| {
+        let away = folder.path("away");
+        fs::rename(file, &away).unwrap();
+        let (_, remedy) = finding(&folder, doctor);
+        fs::rename(&away, file).unwrap();
+        remedy
+    };
+    let remedy = remedy_without(&authority);
+    assert_eq!(command_in(&remedy), made);
+    assert!(!remedy.contains("other settings"), "{remedy}");
+    let (unknown, _) = made.split_once(" --key-algorithm").unwrap();
+    assert_eq!(command_in(&remedy_without(&keys)), unknown);
+    // It gets a certificate, and pins the provider's key in its settings.
+    folder.ok(AUTHENTICATE);
+    let remedy = remedy_without(&keys);
+    assert_eq!(command_in(&remedy), made);
+    let copy = "Copy the other settings from the home.yaml of the folder that you moved away. Then each peer";
+    assert!(remedy.contains(copy), "{remedy}");
 }
