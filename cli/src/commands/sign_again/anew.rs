@@ -9,8 +9,9 @@ use liqo_auth::{
 use crate::{
     context::Context,
     failure::{Failure, Result},
-    output::{Side, program},
+    output::{Side, escaped, program},
     provider_side::{ProviderSide, refused, unsigned},
+    remedies::{self, Role},
 };
 
 pub(super) fn sign(
@@ -41,9 +42,8 @@ pub(super) fn sign(
             let until = present.not_after;
             let done = format!("The certificate of {shown} is signed again, until {until}");
             context.printer.info(Side::Only, &done)?;
-            context
-                .printer
-                .message(&carried(&provider, &status, holder));
+            let carried = carried(&provider, status.renewal_channel, holder);
+            context.printer.message(&carried);
             Ok(())
         }
         Some((_, Renewal::Denied { error, .. })) => {
@@ -71,19 +71,38 @@ fn in_force<'s>(status: &'s Status, holder: &Holder) -> Option<(&'s Certificate,
 }
 
 /// How the consumer gets the new certificate.
-fn carried(provider: &ProviderSide<'_>, status: &Status, holder: &Holder) -> String {
-    let peer = &provider.peer;
-    match (holder, status.renewal_channel) {
+pub(super) fn carried(
+    provider: &ProviderSide<'_>,
+    channel: RenewalChannel,
+    holder: &Holder,
+) -> String {
+    let (peer, home) = (&provider.peer, &*provider.home);
+    let generate = |what: &str| {
+        let (program, options) = (program(), home.site().options());
+        format!("{program} generate {what} {options} --remote-cluster-id {peer}")
+    };
+    let by_files = |what: &str| match home.is_live() {
+        // A replicator carries it.
+        true => String::new(),
+        false => format!(
+            " By files: {}\nThen on {peer}: {} apply -f FILE",
+            generate(what),
+            program()
+        ),
+    };
+    match (holder, channel) {
         (Holder::Slice(name), _) => {
-            format!("{peer} takes it from the status of its ResourceSlice {name}.")
+            let name = escaped(name);
+            let by_files = by_files(&format!("resourceslice {name}"));
+            format!("{peer} takes it from the status of its ResourceSlice {name}.{by_files}")
         }
         (Holder::ControlPlane, RenewalChannel::Permanent) => {
-            format!("{peer} takes it from the status of its Renew.")
+            let by_files = by_files(&remedies::carrier(home, peer.as_str(), Role::Consumer));
+            format!("{peer} takes it from the status of its Renew.{by_files}")
         }
         (Holder::ControlPlane, _) => format!(
-            "{peer} has no Renew that takes it before a renewal is due. Carry the Identity to it: {} generate identity {} --remote-cluster-id {peer}",
-            program(),
-            provider.home.site().options(),
+            "{peer} has no Renew that takes it before a renewal is due. Carry the Identity to it: {}",
+            generate("identity")
         ),
     }
 }

@@ -27,6 +27,7 @@ fn a_consumer_takes_a_certificate_that_is_signed_again() {
         run.err.contains("takes it from the status of its Renew"),
         "{run:?}"
     );
+    let mut said = run.err;
     let run = folder.run(&format!("{SLICE} --force {DAY_LATER}"));
     assert_eq!(run.code, 0, "{run:?}");
     assert!(
@@ -39,6 +40,15 @@ fn a_consumer_takes_a_certificate_that_is_signed_again() {
             .contains("takes it from the status of its ResourceSlice mypool"),
         "{run:?}"
     );
+    said.push_str(&run.err);
+    // By files, each of the two names what is carried.
+    for what in ["renew controlplane-cl-provider", "resourceslice mypool"] {
+        let generate =
+            format!("generate {what} --home cl-provider --remote-cluster-id cl-consumer");
+        assert_eq!(said.matches(&generate).count(), 1, "{said}");
+    }
+    let apply = "\nThen on cl-consumer: liqo-auth apply -f FILE\n";
+    assert_eq!(said.matches(apply).count(), 2, "{said}");
     let ends = |home: &str| {
         let told = folder.ok(&format!("renew --home {home} {DAY_LATER}"));
         told.matches("until 2027-11-21T13:00:00Z").count()
@@ -132,4 +142,25 @@ fn with_peering() -> Folder {
     ));
     folder.ok(&format!("authenticate {BOTH} {NOW}"));
     folder
+}
+
+#[test]
+fn what_is_signed_again_is_carried_by_files_as_printed() {
+    let folder = with_slice();
+    for command in [TENANT, SLICE] {
+        let run = folder.run(&format!("{command} --force {DAY_LATER}"));
+        let (_, generate) = run.err.split_once("By files: liqo-auth ").unwrap();
+        let (generate, apply) = generate.split_once('\n').unwrap();
+        let text = folder.ok(&format!("{generate} {DAY_LATER}"));
+        folder.write("carried.yaml", &text);
+        let (_, apply) = apply.split_once("liqo-auth ").unwrap();
+        let apply = apply.trim_end().replace("FILE", "carried.yaml");
+        folder.ok(&format!("{apply} --home cl-consumer {DAY_LATER}"));
+    }
+    let told = folder.ok(&format!("renew --home cl-consumer {DAY_LATER}"));
+    assert_eq!(
+        told.matches("until 2027-11-21T13:00:00Z").count(),
+        2,
+        "{told}"
+    );
 }
