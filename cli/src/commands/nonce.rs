@@ -105,18 +105,22 @@ pub(super) fn delete(context: &Context, arguments: &DeleteNonce) -> Result<()> {
             provider.home.site().options()
         )));
     }
-    if matches!(
-        provider.status()?.phase,
-        Phase::Uninvited | Phase::Ended { .. }
-    ) {
+    let phase = provider.status()?.phase;
+    // The nonce of a peering that has ended may serve again.
+    let serves_again = matches!(phase, Phase::Ended { .. }) && provider.nonce().is_some();
+    if matches!(phase, Phase::Uninvited | Phase::Ended { .. }) && !serves_again {
         return Err(Failure::waiting(format!(
             "{} has no invitation for {peer}",
             provider.home.site()
         )));
     }
-    provider.administer("the nonce is not deleted", |provider, view, _| {
-        provider.end(view)
-    })?;
+    provider.administer(
+        "the nonce is not deleted",
+        |provider, view, _| match serves_again {
+            true => provider.end_for_good(view),
+            false => provider.end(view),
+        },
+    )?;
     provider.settle()?;
     context.printer.info(
         Side::Only,

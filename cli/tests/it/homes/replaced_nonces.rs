@@ -105,3 +105,35 @@ fn a_key_that_is_released_after_its_nonce_was_replaced_leads_to_that_nonce() {
         is_well(&folder, "cl-provider");
     }
 }
+
+/// With `peerAgainDays`, the nonce of a peering that has ended serves again.
+#[test]
+fn a_nonce_that_serves_again_after_the_end_is_taken_back() {
+    let folder = with_peering();
+    let settings = folder.read("cl-provider/home.yaml");
+    folder.write(
+        "cl-provider/home.yaml",
+        &format!("{settings}peerAgainDays: 5\n"),
+    );
+    let (get, delete) = (
+        format!("get nonce {OF_CONSUMER}"),
+        format!("delete nonce {OF_CONSUMER}"),
+    );
+    let signed = folder.ok("generate tenant --home cl-consumer --remote-cluster-id cl-provider");
+    folder.ok("unauthenticate --yes --home cl-consumer --remote-home cl-provider");
+    folder.ok(&get);
+    let said = folder.ok(&delete);
+    assert!(
+        said.contains("cl-consumer is not invited any more"),
+        "{said}"
+    );
+    folder.refused(&get, "", 4);
+    let error = folder.refused(&delete, "", 4);
+    assert!(
+        error.contains("has no invitation for cl-consumer"),
+        "{error}"
+    );
+    // Who kept it signs it in vain.
+    folder.refused("apply --home cl-provider -f -", &signed, 3);
+    folder.ok(AUTHENTICATE);
+}
