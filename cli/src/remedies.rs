@@ -1,6 +1,7 @@
 //! The commands that follow a remedy or the advice of an error, as they are typed on this side.
 
 mod carried;
+mod damaged;
 mod pinned;
 mod unread;
 
@@ -66,6 +67,9 @@ pub(crate) fn present_nonce(home: &Home, provider: impl fmt::Display) -> String 
 /// What to do about a refusal: the library's advice, what is pinned if that is why, and the
 /// commands that follow.
 pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) -> String {
+    if let Some(way_out) = damaged::damaged(home, peer, error) {
+        return way_out;
+    }
     let advice = error.advice();
     let carried = error.at().object.as_ref();
     let carried = carried.and_then(|object| Carried::of(home, object));

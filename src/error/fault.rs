@@ -36,6 +36,10 @@ pub enum Fault {
 fn of_misbehaved(peer: &PeerMisbehaved) -> String {
     let what = match peer {
         PeerMisbehaved::NonceSignature(SignatureError::Mismatch) => "for another nonce",
+        // Nobody makes such a signature, and a text may lose its end where it is copied.
+        PeerMisbehaved::NonceSignature(
+            SignatureError::Length { .. } | SignatureError::Encoding,
+        ) => "damaged",
         PeerMisbehaved::Commitment(CommitmentFault::Signature(SignatureError::Mismatch)) => {
             "for another handshake"
         }

@@ -1,6 +1,7 @@
 //! `apply`: applies the files that the other cluster's administrator has sent.
 
 mod carried;
+mod damaged;
 mod misdirected;
 mod received;
 mod signed;
@@ -77,6 +78,7 @@ pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
                 tolerated::receive(context, &mut home, &peer, tenant, &subject)?;
             }
             Received::Tenant(tenant) => {
+                let subject = misdirected::with_doubt(&home, &peer, subject);
                 let mut provider =
                     ProviderSide::new(&mut home, &peer, &context.policy, context.clock)?;
                 provider.receive_tenant(tenant, &subject)?;
@@ -163,8 +165,9 @@ fn read(file: &Path, messages: &mut Vec<Message>) -> Result<()> {
                     false => format!("{}: ", unreadable.id),
                 };
                 return Err(refuse(format!(
-                    "{id}{}. Ask the peer to generate it again, and pass it on unchanged.",
-                    unreadable.reason
+                    "{id}{}. Ask the peer to generate it again, and pass it on unchanged.{}",
+                    unreadable.reason,
+                    damaged::printed_by(&unreadable.id).unwrap_or_default()
                 )));
             }
             other => {

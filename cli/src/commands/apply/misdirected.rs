@@ -8,7 +8,12 @@ use liqo_auth::{
 };
 
 use super::received::Received;
-use crate::{home::Home, output::escaped, subject};
+use crate::{
+    home::Home,
+    output::escaped,
+    provider_side::{has_tenant, nonce_secret},
+    subject,
+};
 
 /// Why an object is not for this cluster, and where it belongs. None if it may be.
 pub(super) fn reason(home: &Home, object: &Received) -> Option<String> {
@@ -16,6 +21,18 @@ pub(super) fn reason(home: &Home, object: &Received) -> Option<String> {
         Received::Tenant(tenant) => of_tenant(home.cluster_id(), tenant),
         Received::Identity(identity) => of_identity(home.cluster_id(), identity),
         Received::ResourceSlice(_) | Received::Renew(_) | Received::Request(_) => None,
+    }
+}
+
+/// What a message about a Tenant begins with. The Tenant does not name its provider, so that one
+/// for another provider is recognised by the missing invitation.
+pub(super) fn with_doubt(home: &Home, consumer: &ClusterId, subject: String) -> String {
+    match nonce_secret(home, consumer).is_some() || has_tenant(&home.view(consumer)) {
+        true => subject,
+        false => format!(
+            "{subject}: {} has not invited {consumer}. A Tenant that {consumer} made for another provider is applied there",
+            home.cluster_id()
+        ),
     }
 }
 

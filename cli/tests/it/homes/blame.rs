@@ -34,7 +34,8 @@ fn a_tenant_for_another_provider_is_told_so() {
     let apply = "apply --home cl-other -f tenant.yaml";
     let create = "create nonce --home cl-other --remote-cluster-id cl-consumer";
     let error = folder.refused(apply, "", 3);
-    assert_blameless(&error, &["missing: there is no nonce", create]);
+    let other = "cl-other has not invited cl-consumer. A Tenant that cl-consumer made for another provider is applied there";
+    assert_blameless(&error, &["missing: there is no nonce", create, other]);
     folder.ok(create);
     let get = "get nonce --home cl-other --remote-cluster-id cl-consumer";
     for error in [
@@ -52,6 +53,7 @@ fn a_tenant_for_another_provider_is_told_so() {
         "{inspected:?}"
     );
     let error = folder.refused(apply, "", 3);
+    assert!(!error.contains("has not invited"), "{error}");
     let parts = [
         "for another nonce: ",
         "that the Tenant is for this provider",
@@ -205,4 +207,77 @@ fn a_deleted_kubeconfig_is_made_again() {
     );
     folder.ok("renew --home cl-consumer");
     assert!(folder.ok(get).contains("client-key-data"));
+}
+
+/// A text loses its end where a person copies it. The consumer prints it again, as printed.
+#[test]
+fn a_tenant_that_was_damaged_on_its_way_is_told_so() {
+    let folder = with_tenant();
+    let whole = folder.read("tenant.yaml");
+    let (before, after) = whole.split_once("  signature: ").unwrap();
+    let (signature, rest) = after.split_once('\n').unwrap();
+    let apply = |signature: &str| {
+        folder.write(
+            "tenant.yaml",
+            &format!("{before}  signature: {signature}\n{rest}"),
+        );
+        folder.refused(APPLY, "", 3)
+    };
+    let error = apply(&signature[..40]);
+    assert_blameless(&error, &["damaged: ", "has 30 bytes, not 64", "on its way"]);
+    let (_, again) = error.split_once("by `liqo-auth ").unwrap();
+    let (again, _) = again.split_once('`').unwrap();
+    let tenant = folder.ok(&format!("{again} --home cl-consumer"));
+    assert_eq!(tenant, whole);
+
+    let error = apply(&format!("{}==", &signature[..40]));
+    assert_blameless(&error, &["pass it on unchanged. The command is "]);
+    let (_, again) = error.split_once("The command is liqo-auth ").unwrap();
+    let (again, _) = again.split_once(", with").unwrap();
+    let again = again.replace("ID", "cl-provider");
+    assert_eq!(folder.ok(&format!("{again} --home cl-consumer")), whole);
+    folder.write("tenant.yaml", &whole);
+    folder.ok(APPLY);
+}
+
+/// An ECDSA signature has no fixed length.
+#[test]
+fn an_ecdsa_signature_that_was_damaged_is_told_so() {
+    let folder = Folder::new();
+    folder.ok("init --home cl-consumer --key-algorithm ecdsa-p256");
+    folder.ok("init --home cl-provider --api-server https://172.19.0.3:6443");
+    let tenant = folder.tenant();
+    let (before, after) = tenant.split_once("  signature: ").unwrap();
+    let (signature, rest) = after.split_once('\n').unwrap();
+    let short = &signature[..40];
+    folder.write(
+        "tenant.yaml",
+        &format!("{before}  signature: {short}\n{rest}"),
+    );
+    let error = folder.refused(APPLY, "", 3);
+    assert_blameless(&error, &["damaged: ", "not a DER sequence", "on its way"]);
+}
+
+/// What each kind of object is printed by.
+#[test]
+fn a_damaged_file_names_the_command_of_its_kind() {
+    let folder = Folder::with_homes();
+    for (kind, name, command) in [
+        ("Identity", "controlplane-cl-provider", "generate identity"),
+        ("ResourceSlice", "mypool", "generate resourceslice mypool"),
+        ("Renew", "one", "generate renew one"),
+    ] {
+        let text = format!(
+            "apiVersion: authentication.liqo.io/v1beta1\nkind: {kind}\nmetadata:\n  name: {name}\nspec: 5\n"
+        );
+        let error = folder.refused("apply --home cl-provider -f -", &text, 3);
+        let says = format!("The command is liqo-auth {command} --remote-cluster-id ID, ");
+        assert!(error.contains(&says), "{error}");
+    }
+    let error = folder.refused(
+        "apply --home cl-provider -f -",
+        "kind: Secret\napiVersion: v1\ndata: 5\n",
+        3,
+    );
+    assert!(!error.contains("The command is"), "{error}");
 }
