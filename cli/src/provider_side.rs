@@ -23,11 +23,11 @@ use crate::{
     aws_users::AwsUsers,
     driver::Driver,
     environment::{Clock, entropy},
-    failure::{Code, Failure, Result, with_rule},
+    failure::{Code, Failure, Result, unreadable, with_rule},
     home::{Home, Settings, Signer, awaits_signature},
     output::program,
     policy_name::PolicyName,
-    remedies::{Role, way_out},
+    remedies::{self, Role, way_out},
 };
 
 /// The provider's side of one peering, over a home.
@@ -470,9 +470,14 @@ fn unsigned_requests<'h>(
 /// The failure for a refused object of that peer which is stored in the home, with the commands
 /// that follow.
 pub(crate) fn refused(home: &Home, peer: &ClusterId, error: &Error) -> Failure {
-    let way_out = way_out(home, peer, Role::Consumer, error);
+    let unread = unreadable(error).and_then(|id| remedies::unread(home, id));
+    let code = match unread {
+        Some(_) => Code::AtOdds,
+        None => Code::Refused,
+    };
+    let way_out = unread.unwrap_or_else(|| way_out(home, peer, Role::Consumer, error));
     Failure::new(
-        Code::Refused,
+        code,
         format!("{}: {}. {way_out}", home.site(), with_rule(error)),
     )
 }

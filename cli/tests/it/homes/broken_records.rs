@@ -3,7 +3,7 @@
 
 use std::{fs, process::Command};
 
-use super::ways_out::{command_in, finding, is_well, with_peering};
+use super::ways_out::{OF_CONSUMER, command_in, finding, is_well, with_peering};
 use crate::tool::Folder;
 
 const BOTH: &str = "--home cl-consumer --remote-home cl-provider";
@@ -78,5 +78,23 @@ fn a_slice_whose_record_is_broken_comes_back_as_printed() {
         folder.ok(&format!("replicate {BOTH}"));
         is_well(&folder, "cl-provider");
         is_well(&folder, "cl-consumer");
+    }
+}
+
+/// Each command that needs the Tenant ends with the same code.
+#[test]
+fn a_tenant_that_cannot_be_read_is_no_fault_of_its_consumer() {
+    let folder = with_peering();
+    let file = "cl-provider/manifests/liqo-tenant-cl-consumer/tenant.cl-consumer.yaml";
+    folder.write(file, "garbage: [");
+    let restore = format!("Restore {file} from a backup. Then the command is liqo-auth {RENEW}.");
+    for command in [
+        RENEW.to_owned(),
+        format!("replicate {BOTH}"),
+        format!("create nonce {OF_CONSUMER}"),
+    ] {
+        let run = folder.run(&command);
+        assert_eq!(run.code, 5, "{command}: {run:?}");
+        assert!(run.err.contains(&restore), "{command}: {run:?}");
     }
 }
