@@ -108,16 +108,17 @@ type Notice struct {
 type Remedy struct {
 	// Code is stable: invite, replaceNonce, carryNonce, approve, answerRequest, deleteAccessKey,
 	// decideResources, confirmGrant, uncordonSlice, liftCondition, createClusterRole,
-	// carryIdentity, authenticateAgain, release, signAgain, requestSlice, deleteSlice,
-	// compareFingerprint or nameKubeconfig.
+	// carryIdentity, carryAnswer, carryRequest, authenticateAgain, release, signAgain,
+	// requestSlice, deleteSlice, compareFingerprint or nameKubeconfig.
 	Code string `json:"code"`
 	// ID of the question, for answerRequest.
 	ID string `json:"id"`
 	// UserARN and AccessKeyID, for deleteAccessKey.
 	UserARN     string `json:"userArn"`
 	AccessKeyID string `json:"accessKeyId"`
-	// Object is the Tenant or the slice for signAgain. Force means that its certificate counts
-	// as in force, and is signed again all the same.
+	// Object is the Tenant or the slice for signAgain, and the Renew or the slice for carryAnswer
+	// and carryRequest. Force means that its certificate counts as in force, and is signed again
+	// all the same.
 	Object *ObjectReference `json:"object"`
 	Force  bool             `json:"force"`
 	// Slice, for decideResources, confirmGrant, uncordonSlice, requestSlice and deleteSlice.

@@ -8,9 +8,9 @@ mod unread;
 use std::fmt;
 
 use liqo_auth::{
-    crypto::{CertificateError, CsrError},
+    crypto::CertificateError,
     error::{Error, Fault, PeerMisbehaved},
-    machine::Remedy,
+    machine::{Notice, Remedy, Side},
     model::ClusterId,
 };
 use liqo_auth_kube::{command_of, sentence_of};
@@ -34,6 +34,16 @@ pub(crate) enum Role {
     Provider,
 }
 
+impl Role {
+    /// The side that this cluster is on.
+    fn own_side(self) -> Side {
+        match self {
+            Self::Consumer => Side::Provider,
+            Self::Provider => Side::Consumer,
+        }
+    }
+}
+
 /// How to have what is pinned for a peer forgotten.
 pub(crate) fn release_command(home: &Home, peer: impl fmt::Display) -> String {
     let release = format!("release --remote-cluster-id {peer}");
@@ -51,9 +61,20 @@ pub(crate) fn lift_drain(home: &Home, consumer: impl fmt::Display) -> String {
 /// How a consumer gets the next Identity of a provider.
 pub(crate) fn authenticate_again(home: &Home, provider: impl fmt::Display) -> String {
     let (program, options, own) = (program(), home.site().options(), home.cluster_id());
+    let [first, second] = other_cluster(home);
+    let together = with_options(home, &format!("authenticate {first}"));
     format!(
-        "To authenticate again with access to both clusters, run `{program} authenticate {options} --remote-home DIR` (or --remote-kubeconfig FILE). By files, the administrator of {provider} runs `{program} create nonce --remote-cluster-id {own} --replace`, and this side goes on with `{program} generate tenant {options} --remote-cluster-id {provider} --nonce NONCE`. Then {provider} runs `{program} apply -f FILE` and `{program} generate identity --remote-cluster-id {own}`, and this side `{program} apply -f FILE {options}`."
+        "To authenticate again with access to both clusters, run `{together}` (or {second}). By files, the administrator of {provider} runs `{program} create nonce --remote-cluster-id {own} --replace`, and this side goes on with `{program} generate tenant {options} --remote-cluster-id {provider} --nonce NONCE`. Then {provider} runs `{program} apply -f FILE` and `{program} generate identity --remote-cluster-id {own}`, and this side `{program} apply -f FILE {options}`."
     )
+}
+
+/// The options that name the other cluster of a command: the likely one first.
+fn other_cluster(home: &Home) -> [&'static str; 2] {
+    let mut options = ["--remote-home DIR", "--remote-kubeconfig FILE"];
+    if home.is_live() {
+        options.reverse();
+    }
+    options
 }
 
 /// How a consumer gets the present nonce of a provider.
@@ -64,44 +85,30 @@ pub(crate) fn present_nonce(home: &Home, provider: impl fmt::Display) -> String 
     )
 }
 
-/// What to do about a refusal: the library's advice, what is pinned if that is why, and the
-/// commands that follow.
+/// What to do about a refusal: the library's advice, and the commands of its remedy.
 pub(crate) fn way_out(home: &Home, peer: &ClusterId, role: Role, error: &Error) -> String {
     if let Some(way_out) = damaged::damaged(home, peer, error) {
         return way_out;
     }
     let advice = error.advice();
-    let carried = error.at().object.as_ref();
-    let carried = carried.and_then(|object| Carried::of(home, object));
-    match (error.fault(), &carried) {
-        (
-            Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::Key { .. })),
-            Some(carried),
-        ) => {
-            let sentence = carried.sentence(home, peer);
-            return format!("The answer is for an earlier key of this cluster. {sentence}");
-        }
-        (Fault::PeerMisbehaved(PeerMisbehaved::Csr(CsrError::Key { .. })), Some(carried)) => {
-            let ask = carried.generate(&format!("--remote-cluster-id {}", home.cluster_id()));
-            let deleted = carried.deletion(home, peer).unwrap_or_default();
-            return format!(
-                "{advice} By files, the administrator of {peer} runs `{ask}`, and this side `{}`.{deleted}",
-                with_options(home, "apply -f FILE")
-            );
-        }
-        _ => {}
-    }
-    if role == Role::Provider
-        && let Some(anew) = carried::anew(home, peer, error)
-    {
-        return format!("{advice} {anew}");
-    }
     match error
         .remedy()
         .and_then(|remedy| deed(home, peer, role, error, &remedy))
     {
         Some(deed) => format!("{advice} {deed}"),
         None => advice.to_owned(),
+    }
+}
+
+/// A notice, and the command of its remedy.
+pub(crate) fn noticed(home: &Home, peer: &ClusterId, role: Role, notice: &Notice) -> String {
+    let told = notice.remedy().and_then(|remedy| {
+        let command = command(home, peer, role, &remedy)?;
+        Some(sentence_of(&remedy, peer, &command))
+    });
+    match told {
+        Some(told) => format!("{notice} {told}"),
+        None => notice.to_string(),
     }
 }
 
@@ -124,12 +131,19 @@ fn deed(
             )
         }
         Remedy::AuthenticateAgain => authenticate_again(home, peer),
-        Remedy::CarryNonce if role == Role::Provider => present_nonce(home, peer),
+        Remedy::CarryAnswer { object } => Carried::of(home, object)?.answer_again(home, peer),
+        Remedy::CarryRequest { object } => {
+            Carried::of(home, object)?.request_again(home, peer, &command()?)
+        }
+        Remedy::CarryNonce if role == Role::Provider => {
+            let present = present_nonce(home, peer);
+            format!("{present} Then the command is {}.", command()?)
+        }
         Remedy::CarryNonce => format!(
-            "The nonce to sign is printed by {}. {peer} signs it by `{} generate tenant --remote-cluster-id {} --nonce NONCE`.",
+            "The nonce to sign is printed by {}. {peer} signs it by `{} {}`.",
             command()?,
             program(),
-            home.cluster_id()
+            command_of(remedy, home.cluster_id(), Side::Consumer)?
         ),
         _ => sentence_of(remedy, peer, &command()?),
     })
@@ -174,21 +188,22 @@ pub(crate) fn command(
     remedy: &Remedy,
 ) -> Option<String> {
     let typed = match remedy {
-        Remedy::AnswerRequest { .. } => {
-            let is_signed_here = home.settings.signer != Signer::Aws && !home.is_signed_elsewhere();
-            is_signed_here.then(|| "renew".to_owned())?
+        Remedy::AnswerRequest { .. }
+            if home.settings.signer == Signer::Aws || home.is_signed_elsewhere() =>
+        {
+            return None;
+        }
+        Remedy::AuthenticateAgain => format!("authenticate {}", other_cluster(home)[0]),
+        Remedy::CarryAnswer { object } => return Some(Carried::of(home, object)?.ask(home, peer)),
+        Remedy::CarryRequest { object } => {
+            Carried::of(home, object)?;
+            "apply -f FILE".to_owned()
         }
         // On a cluster, Liqo's chart makes it.
         Remedy::CreateClusterRole { .. } if !home.is_live() => "renew".to_owned(),
-        Remedy::CarryIdentity if role == Role::Consumer => {
-            format!("generate identity --remote-cluster-id {peer}")
-        }
-        Remedy::CarryNonce if role == Role::Consumer => {
-            format!("get nonce --remote-cluster-id {peer}")
-        }
         // Somebody deletes it at AWS first.
         Remedy::DeleteAccessKey { .. } => return None,
-        remedy => printable(&command_of(remedy, peer)?),
+        remedy => printable(&command_of(remedy, peer, role.own_side())?),
     };
     Some(with_options(home, &typed))
 }
@@ -200,7 +215,7 @@ pub(crate) fn run(home: &Home) -> Option<String> {
 
 /// The command as it is typed, with the options that name this side.
 fn with_options(home: &Home, typed: &str) -> String {
-    let at = typed.find(" --remote-cluster-id ").unwrap_or(typed.len());
+    let at = typed.find(" --remote-").unwrap_or(typed.len());
     let (deed, peer) = typed.split_at(at);
     let options = home.site().options();
     let space = if options.is_empty() { "" } else { " " };

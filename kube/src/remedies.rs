@@ -1,38 +1,39 @@
 //! The commands of the tool `liqo-auth` that are remedies.
 
 use liqo_auth::{
-    machine::Remedy,
+    machine::{Remedy, Side},
     model::{ClusterId, Kind},
 };
 
-/// The command of the tool `liqo-auth` that does what a remedy says, without the name of the
-/// program and the options that name the cluster. `None` if no command does it, or if the
-/// command depends on more than the remedy, such as the side.
+/// The command of the tool `liqo-auth` by which this side does what a remedy says, without the
+/// name of the program and the options that name the cluster. A person puts something in the
+/// place of `FILE` and `NONCE`. `None` if no command does it.
 ///
 /// # Examples
 /// ```
-/// use liqo_auth::machine::Remedy;
+/// use liqo_auth::machine::{Remedy, Side};
 /// use liqo_auth_kube::command_of;
 ///
-/// let peer = "rome".parse()?;
-/// let command = command_of(&Remedy::Invite, &peer);
-/// assert_eq!(command.as_deref(), Some("create nonce --remote-cluster-id rome"));
-/// assert_eq!(command_of(&Remedy::CarryIdentity, &peer), None);
+/// let (remedy, peer) = (Remedy::CarryIdentity, "rome".parse()?);
+/// let command = command_of(&remedy, &peer, Side::Provider);
+/// assert_eq!(command.as_deref(), Some("generate identity --remote-cluster-id rome"));
+/// let command = command_of(&remedy, &peer, Side::Consumer);
+/// assert_eq!(command.as_deref(), Some("apply -f FILE"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn command_of(remedy: &Remedy, peer: &ClusterId) -> Option<String> {
-    with_purpose(remedy, peer).map(|(_, command)| command)
+pub fn command_of(remedy: &Remedy, peer: &ClusterId, side: Side) -> Option<String> {
+    with_purpose(remedy, peer, side).map(|(_, command)| command)
 }
 
 /// A sentence with the command of a remedy, as a person types it, after the advice of the error.
 ///
 /// # Examples
 /// ```
-/// use liqo_auth::machine::Remedy;
+/// use liqo_auth::machine::{Remedy, Side};
 /// use liqo_auth_kube::{command_of, sentence_of};
 ///
 /// let (remedy, peer) = (Remedy::Approve, "rome".parse()?);
-/// let command = command_of(&remedy, &peer).map(|command| format!("liqo-auth {command}"));
+/// let command = command_of(&remedy, &peer, Side::Provider).map(|command| format!("liqo-auth {command}"));
 /// let sentence = sentence_of(&remedy, &peer, &command.unwrap_or_default());
 /// assert_eq!(sentence, "The command is liqo-auth approve tenant rome.");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -48,7 +49,11 @@ pub fn sentence_of(remedy: &Remedy, peer: &ClusterId, command: &str) -> String {
 }
 
 /// What a command is for, and the command.
-pub(crate) fn with_purpose(remedy: &Remedy, peer: &ClusterId) -> Option<(&'static str, String)> {
+pub(crate) fn with_purpose(
+    remedy: &Remedy,
+    peer: &ClusterId,
+    side: Side,
+) -> Option<(&'static str, String)> {
     let of_peer = format!("--remote-cluster-id {peer}");
     Some(match remedy {
         Remedy::Invite => ("To invite the peer", format!("create nonce {of_peer}")),
@@ -56,6 +61,13 @@ pub(crate) fn with_purpose(remedy: &Remedy, peer: &ClusterId) -> Option<(&'stati
             "To make another nonce",
             format!("create nonce {of_peer} --replace"),
         ),
+        Remedy::CarryNonce => carry_nonce(&of_peer, side),
+        Remedy::CarryIdentity => carry_identity(&of_peer, side),
+        Remedy::AuthenticateAgain => (
+            "To authenticate again",
+            "authenticate --remote-kubeconfig FILE".to_owned(),
+        ),
+        Remedy::AnswerRequest { .. } => ("To have the request signed", "renew".to_owned()),
         Remedy::Approve => ("To approve the peer", format!("approve tenant {peer}")),
         Remedy::Release => ("To forget what is pinned", format!("release {of_peer}")),
         Remedy::LiftCondition { .. } => {
@@ -92,15 +104,38 @@ pub(crate) fn with_purpose(remedy: &Remedy, peer: &ClusterId) -> Option<(&'stati
             "To note that the key is deleted at AWS",
             format!("delete aws-key {access_key_id} {of_peer}"),
         ),
-        Remedy::AnswerRequest { .. }
-        | Remedy::AuthenticateAgain
-        | Remedy::CarryIdentity
-        | Remedy::CarryNonce
-        | Remedy::CompareFingerprint { .. }
+        // Between two clusters, a replicator carries both.
+        Remedy::CarryAnswer { .. } | Remedy::CarryRequest { .. } => return None,
+        Remedy::CompareFingerprint { .. }
         | Remedy::CreateClusterRole { .. }
         | Remedy::DecideResources { .. }
         | Remedy::NameKubeconfig { .. } => return None,
     })
+}
+
+/// The provider prints the nonce, and the consumer signs it.
+fn carry_nonce(of_peer: &str, side: Side) -> (&'static str, String) {
+    match side {
+        Side::Provider => ("To print the nonce", format!("get nonce {of_peer}")),
+        Side::Consumer => (
+            "To sign the provider's nonce",
+            format!("generate tenant {of_peer} --nonce NONCE"),
+        ),
+    }
+}
+
+/// The provider prints the Identity, and the consumer takes it.
+fn carry_identity(of_peer: &str, side: Side) -> (&'static str, String) {
+    match side {
+        Side::Provider => (
+            "To print the Identity",
+            format!("generate identity {of_peer}"),
+        ),
+        Side::Consumer => (
+            "To take the provider's Identity",
+            "apply -f FILE".to_owned(),
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -139,6 +174,16 @@ mod tests {
             (
                 Remedy::ReplaceNonce,
                 "create nonce --remote-cluster-id rome --replace",
+            ),
+            (
+                Remedy::AuthenticateAgain,
+                "authenticate --remote-kubeconfig FILE",
+            ),
+            (
+                Remedy::AnswerRequest {
+                    id: "1".repeat(64).parse().unwrap(),
+                },
+                "renew",
             ),
             (Remedy::Approve, "approve tenant rome"),
             (Remedy::Release, "release --remote-cluster-id rome"),
@@ -183,7 +228,29 @@ mod tests {
                 "delete aws-key AKIA1 --remote-cluster-id rome",
             ),
         ] {
-            assert_eq!(command_of(&remedy, &peer).as_deref(), Some(command));
+            let found = command_of(&remedy, &peer, Side::Provider);
+            assert_eq!(found.as_deref(), Some(command));
+        }
+    }
+
+    #[test]
+    fn what_is_carried_has_a_command_on_each_side() {
+        let peer = "rome".parse().unwrap();
+        for (remedy, at_provider, at_consumer) in [
+            (
+                Remedy::CarryNonce,
+                "get nonce --remote-cluster-id rome",
+                "generate tenant --remote-cluster-id rome --nonce NONCE",
+            ),
+            (
+                Remedy::CarryIdentity,
+                "generate identity --remote-cluster-id rome",
+                "apply -f FILE",
+            ),
+        ] {
+            for (side, command) in [(Side::Provider, at_provider), (Side::Consumer, at_consumer)] {
+                assert_eq!(command_of(&remedy, &peer, side).as_deref(), Some(command));
+            }
         }
     }
 }

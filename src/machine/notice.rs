@@ -145,7 +145,7 @@ impl fmt::Display for Notice {
             ),
             Self::CertificateDue { identity, until } => write!(
                 formatter,
-                "The certificate of {identity} is due for renewal and expires at {until}: authenticate again before that."
+                "The certificate of {identity} is due for renewal and expires at {until}: carry the provider's next certificate to this cluster before that."
             ),
             Self::CannotRenew {
                 identity,
@@ -232,7 +232,7 @@ mod tests {
                     identity: identity.clone(),
                     until,
                 },
-                "The certificate of Identity a/b is due for renewal and expires at 2026-11-20T13:00:00Z: authenticate again before that.",
+                "The certificate of Identity a/b is due for renewal and expires at 2026-11-20T13:00:00Z: carry the provider's next certificate to this cluster before that.",
             ),
             (
                 Notice::CannotRenew {

@@ -78,6 +78,18 @@ pub enum Remedy {
     },
     /// Carry the provider's Identity to the consumer, as in the first exchange.
     CarryIdentity,
+    /// Carry what this consumer asks for to the provider again, and the provider's answer back.
+    /// Between two clusters, a replicator carries both.
+    CarryAnswer {
+        /// The Renew or the slice that is answered.
+        object: ObjectRef,
+    },
+    /// Carry what the consumer asks for to this provider again. Between two clusters, a
+    /// replicator carries it.
+    CarryRequest {
+        /// The Renew or the slice.
+        object: ObjectRef,
+    },
     /// Authenticate with the provider again: it makes a nonce, and this side signs it.
     AuthenticateAgain,
     /// Have what is pinned for the peer forgotten, once its administrator has confirmed the
@@ -139,6 +151,8 @@ impl Remedy {
             Self::LiftCondition { .. } => "liftCondition",
             Self::CreateClusterRole { .. } => "createClusterRole",
             Self::CarryIdentity => "carryIdentity",
+            Self::CarryAnswer { .. } => "carryAnswer",
+            Self::CarryRequest { .. } => "carryRequest",
             Self::AuthenticateAgain => "authenticateAgain",
             Self::Release => "release",
             Self::SignAgain { .. } => "signAgain",
@@ -196,7 +210,11 @@ impl Notice {
                 fingerprint: *fingerprint,
             },
             Self::KubeconfigNotNamed { digest, .. } => Remedy::NameKubeconfig { digest: *digest },
-            Self::RenewalNotCarried | Self::CertificateDue { .. } => Remedy::CarryIdentity,
+            Self::RenewalNotCarried => Remedy::CarryIdentity,
+            Self::CertificateDue { identity, .. } => match of_refusal::carried(identity) {
+                Some(object) => Remedy::CarryAnswer { object },
+                None => Remedy::CarryIdentity,
+            },
             Self::SliceCordonHeld { slice } => Remedy::UncordonSlice {
                 slice: slice.clone(),
             },

@@ -21,7 +21,7 @@ use self::received::Received;
 use super::{answer::APPLIED, get, known::keep};
 use crate::{
     arguments::Apply,
-    consumer_side::{ConsumerSide, ConsumerStand, sentence},
+    consumer_side::{ConsumerSide, ConsumerStand},
     context::Context,
     failure::{Code, Failure, Result},
     home::{Home, Use},
@@ -29,7 +29,7 @@ use crate::{
     output::{escaped, program},
     provider_side::{ProviderSide, ProviderStand, refused},
     recognition::Recognised,
-    remedies,
+    remedies::{self, Role},
 };
 
 pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
@@ -300,8 +300,9 @@ fn settle_identity(
     context
         .printer
         .result(&format!("identity.{}/{name} {verb}\n", names::API_GROUP))?;
-    for notice in notices.iter().map(sentence) {
-        context.printer.warning(&notice);
+    for notice in &notices {
+        let told = remedies::noticed(home, peer, Role::Provider, notice);
+        context.printer.warning(&told);
     }
     context.printer.message(&format!(
         "The kubeconfig is in {secret}: {}. Print it with: {} get kubeconfig {} --remote-cluster-id {peer}",

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     arguments::{Authenticate, Known},
-    consumer_side::{self, ConsumerSide, ConsumerStand, sentence},
+    consumer_side::{self, ConsumerSide, ConsumerStand},
     context::Context,
     failure::{Failure, Result},
     home::{Home, ProviderAccess, Signer},
@@ -31,6 +31,7 @@ use crate::{
     overview::{self, Peering, Role},
     pair::Pair,
     provider_side::{self, ProviderSide, ProviderStand, end_of_trial, refused, unsigned},
+    remedies::noticed,
 };
 
 pub(super) fn run(context: &Context, arguments: &Authenticate) -> Result<()> {
@@ -273,8 +274,9 @@ fn take_identity(
             notices.push(notice);
         }
     }
-    for notice in notices.iter().map(sentence).chain(warning) {
-        printer.warning(&notice);
+    let told = |notice| noticed(consumer.home, &consumer.peer, Role::Provider, notice);
+    for told in notices.iter().map(told).chain(warning) {
+        printer.warning(&told);
     }
     if let Some(whole) = steps.whole() {
         let summary = summary(context, consumer.home, &consumer.peer, whole)?;

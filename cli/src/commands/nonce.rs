@@ -10,12 +10,12 @@ use liqo_auth::{
 use super::{get, listing};
 use crate::{
     arguments::{CreateNonce, DeleteNonce},
-    consumer_side::sentence,
     context::Context,
     failure::{Failure, Result},
     home::Use,
     output::{Side, program},
     provider_side::{ProviderSide, ProviderStand, has_tenant, nonce_secret, refused},
+    remedies::{Role, noticed},
 };
 
 pub(super) fn create(context: &Context, arguments: &CreateNonce) -> Result<()> {
@@ -50,8 +50,9 @@ pub(super) fn create(context: &Context, arguments: &CreateNonce) -> Result<()> {
         }
     };
     if is_replaced {
-        for notice in provider.replace_nonce()?.iter().map(sentence) {
-            context.printer.warning(&notice);
+        for notice in provider.replace_nonce()? {
+            let told = noticed(provider.home, peer, Role::Consumer, &notice);
+            context.printer.warning(&told);
         }
     }
     let secret = nonce_secret(&home, peer)

@@ -11,7 +11,7 @@ use self::outcome::Outcome;
 use super::{left::Left, replicate};
 use crate::{
     arguments::{Remote, Renew},
-    consumer_side::{ConsumerSide, sentence},
+    consumer_side::ConsumerSide,
     context::Context,
     failure::{Failure, Result},
     home::{Home, Use},
@@ -125,8 +125,9 @@ fn settle(context: &Context, home: &mut Home, peer: &ClusterId, role: Role) -> R
         Role::Provider => {
             let mut side = ConsumerSide::new(home, peer, &context.policy, context.clock)?;
             let (_, notices) = side.settle()?;
-            for notice in notices.iter().map(sentence) {
-                context.printer.warning(&notice);
+            for notice in &notices {
+                let told = remedies::noticed(side.home, peer, role, notice);
+                context.printer.warning(&told);
             }
         }
     }

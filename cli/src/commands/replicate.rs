@@ -7,7 +7,6 @@ use serde_json::json;
 use super::left::Left;
 use crate::{
     arguments::{Remote, Replicate},
-    consumer_side::sentence,
     context::Context,
     failure::{Failure, Result, paragraph},
     home::Home,
@@ -76,8 +75,9 @@ fn settle(context: &Context, consumer: &mut Home, provider: &mut Home, side: Sid
     let (consumer_id, provider_id) = (consumer.cluster_id().clone(), provider.cluster_id().clone());
     let lost = Left::of_lost_slices(consumer, &provider_id);
     let rest = Pair::new(consumer, provider, &context.policy, context.clock)?.settle()?;
-    for notice in rest.notices.iter().map(sentence) {
-        context.printer.warning(&notice);
+    for notice in &rest.notices {
+        let told = remedies::noticed(consumer, &provider_id, Role::Provider, notice);
+        context.printer.warning(&told);
     }
     for refused in rest.refused.iter().map(paragraph) {
         context.printer.warning(&refused);

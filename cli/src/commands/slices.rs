@@ -20,13 +20,14 @@ use liqo_auth::{
 use super::listing;
 use crate::{
     arguments::{CreateResourceSlice, DeleteResourceSlice, Format, List},
-    consumer_side::{ConsumerSide, sentence},
+    consumer_side::ConsumerSide,
     context::Context,
     failure::{Code, Failure, Result},
     home::{Home, SecretValue, Use},
     output::{Side, Table, escaped, program},
     pair::{Homes, Pair},
     provider_side::{ProviderSide, ProviderStand, end_of_trial, refused},
+    remedies::{Role, noticed},
 };
 
 pub(super) fn create(context: &Context, arguments: &CreateResourceSlice) -> Result<()> {
@@ -283,8 +284,9 @@ fn print(
 
 fn settle(context: &Context, local: &mut Home, remote: &mut Home) -> Result<()> {
     let rest = Pair::new(local, remote, &context.policy, context.clock)?.settle()?;
-    for notice in rest.notices.iter().map(sentence) {
-        context.printer.warning(&notice);
+    for notice in &rest.notices {
+        let told = noticed(local, remote.cluster_id(), Role::Provider, notice);
+        context.printer.warning(&told);
     }
     match rest.provider {
         ProviderStand::Refused(error) => Err(refused(remote, local.cluster_id(), &error)),

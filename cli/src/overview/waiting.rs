@@ -255,10 +255,15 @@ fn told(remedy: &Remedy, peer: &ClusterId, role: Role, home: &Home) -> Told {
         Remedy::NameKubeconfig { digest } => here(format!(
             "if you made the kubeconfig, set `kubeconfigDigest: {digest}` for {peer}"
         )),
+        Remedy::CarryAnswer { object } => here(format!(
+            "carry {} to {peer}, and its answer back",
+            object.name
+        )),
         Remedy::AuthenticateAgain => here(format!("authenticate with {peer} again")),
         // A refusal has these remedies.
         Remedy::ReplaceNonce
         | Remedy::CarryNonce
+        | Remedy::CarryRequest { .. }
         | Remedy::Release
         | Remedy::SignAgain { .. }
         | Remedy::RequestSlice { .. }

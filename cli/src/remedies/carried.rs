@@ -2,7 +2,6 @@
 //! has changed, or that have expired since, and the commands that carry the present ones by files.
 
 use liqo_auth::{
-    error::{Error, Fault, PeerIncompatible, Precondition},
     machine::replication,
     model::{
         AuthParams, ClusterId, Identity, Kind, Metadata, ObjectRef, Renew, ResourceSlice,
@@ -10,7 +9,7 @@ use liqo_auth::{
     },
 };
 
-use super::Role;
+use super::{Role, other_cluster, with_options};
 use crate::{
     home::{Home, certified_spki, has_expired},
     output::{escaped, program},
@@ -43,7 +42,7 @@ impl Carried {
     }
 
     /// The command that prints it, with these options.
-    pub(super) fn generate(&self, options: &str) -> String {
+    fn generate(&self, options: &str) -> String {
         let (program, kind) = (program(), self.kind.as_str().to_lowercase());
         format!(
             "{program} generate {kind} {} {options}",
@@ -51,9 +50,34 @@ impl Carried {
         )
     }
 
+    /// The command of a consumer that prints what the provider answers.
+    pub(super) fn ask(&self, home: &Home, provider: &ClusterId) -> String {
+        let options = home.site().options();
+        self.generate(&format!("{options} --remote-cluster-id {provider}"))
+    }
+
+    /// How a consumer gets the provider's answer anew, in a sentence.
+    pub(super) fn answer_again(&self, home: &Home, provider: &ClusterId) -> String {
+        let [first, second] = other_cluster(home);
+        format!(
+            "With access to both clusters, run `{}` (or {second}). {}",
+            with_options(home, &format!("replicate {first}")),
+            self.sentence(home, provider)
+        )
+    }
+
+    /// How a provider gets the consumer's request anew, with its own command, in a sentence.
+    pub(super) fn request_again(&self, home: &Home, consumer: &ClusterId, take: &str) -> String {
+        let ask = self.generate(&format!("--remote-cluster-id {}", home.cluster_id()));
+        let deleted = self.deletion(home, consumer).unwrap_or_default();
+        format!(
+            "By files, the administrator of {consumer} runs `{ask}`, and this side `{take}`.{deleted}"
+        )
+    }
+
     /// How a provider deletes a slice that its consumer has lost, in a sentence. A Renew ends with
     /// the peering.
-    pub(super) fn deletion(&self, home: &Home, consumer: &ClusterId) -> Option<String> {
+    fn deletion(&self, home: &Home, consumer: &ClusterId) -> Option<String> {
         (self.kind == Kind::ResourceSlice).then(|| {
             format!(
                 " If {consumer} was made anew and has no such slice any more, this side deletes it: {} delete resourceslice {} {} --remote-cluster-id {consumer}.",
@@ -69,7 +93,7 @@ impl Carried {
     fn commands(&self, home: &Home, provider: &ClusterId) -> [String; 4] {
         let (program, options, own) = (program(), home.site().options(), home.cluster_id());
         [
-            self.generate(&format!("{options} --remote-cluster-id {provider}")),
+            self.ask(home, provider),
             format!("{program} apply -f FILE"),
             self.generate(&format!("--remote-cluster-id {own}")),
             format!("{program} apply -f FILE {options}"),
@@ -154,23 +178,6 @@ fn is_like(answer: &AuthParams, present: &AuthParams) -> bool {
     answer.api_server == present.api_server
         && answer.ca == present.ca
         && certified_spki(answer) == certified_spki(present)
-}
-
-/// What to carry if an answer is refused that the provider gives anew. The Identity of a control
-/// plane comes by authenticating again.
-pub(super) fn anew(home: &Home, provider: &ClusterId, error: &Error) -> Option<String> {
-    let is_answered_anew = matches!(
-        error.fault(),
-        Fault::PeerIncompatible(PeerIncompatible::CertificateExpired { .. })
-            | Fault::Precondition(Precondition::NotNewer { .. } | Precondition::Older { .. })
-    );
-    let object = error.at().object.as_ref().filter(|_| is_answered_anew)?;
-    let sentence = Carried::of(home, object)?.sentence(home, provider);
-    Some(format!(
-        "With access to both clusters, run `{} replicate {} --remote-home DIR` (or --remote-kubeconfig FILE). {sentence}",
-        program(),
-        home.site().options()
-    ))
 }
 
 /// What has the next certificate of a control plane at the provider, as `generate` names it: the

@@ -13,7 +13,7 @@ use kube::{
 use liqo_auth::{
     audit::{self, Decision},
     error::Error,
-    machine::{Awaited, Notice, View},
+    machine::{Awaited, Notice, Party, Side, View},
     model::{ClusterId, Namespace, Resource, names},
 };
 use serde_json::Value;
@@ -127,10 +127,10 @@ fn note_on(decided: &audit::Event) -> String {
 }
 
 /// What is refused of a peer, why, and what to do.
-pub(super) fn refusal(error: &Error, peer: &ClusterId) -> String {
+pub(super) fn refusal(error: &Error, peer: &ClusterId, side: Side) -> String {
     let advice = format!("{error}. {}", error.advice());
     let sentence = error.remedy().and_then(|remedy| {
-        let command = command_of(&remedy, peer)?;
+        let command = command_of(&remedy, peer, side)?;
         Some(sentence_of(&remedy, peer, &format!("liqo-auth {command}")))
     });
     match sentence {
@@ -141,10 +141,10 @@ pub(super) fn refusal(error: &Error, peer: &ClusterId) -> String {
 
 /// The text of a notice. If a person has to give a command, the text names it first, since the
 /// end of a long text is cut off.
-pub(super) fn note(notice: &Notice, peer: &ClusterId) -> String {
+pub(super) fn note(notice: &Notice, peer: &ClusterId, side: Side) -> String {
     match notice
         .remedy()
-        .and_then(|remedy| with_purpose(&remedy, peer))
+        .and_then(|remedy| with_purpose(&remedy, peer, side))
     {
         Some((purpose, command)) => format!("{purpose}: liqo-auth {command}. {notice}"),
         None => notice.to_string(),
@@ -152,10 +152,11 @@ pub(super) fn note(notice: &Notice, peer: &ClusterId) -> String {
 }
 
 /// What an administrator has to do before the peering goes on. `None` if somebody else acts
-/// next, or if no command of the tool does it.
-pub(super) fn order(awaited: &Awaited, peer: &ClusterId) -> Option<String> {
-    let remedy = awaited.remedy()?;
-    let (purpose, command) = with_purpose(&remedy, peer)?;
+/// next, such as the signer, or if no command of the tool does it.
+pub(super) fn order(awaited: &Awaited, peer: &ClusterId, side: Side) -> Option<String> {
+    let is_due_here = awaited.party() == Party::Administrator;
+    let remedy = awaited.remedy().filter(|_| is_due_here)?;
+    let (purpose, command) = with_purpose(&remedy, peer, side)?;
     Some(format!("{purpose}: liqo-auth {command}."))
 }
 

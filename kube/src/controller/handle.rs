@@ -157,7 +157,9 @@ impl Handle {
         let mirror = self.0.mirror();
         let view = mirror.view(peer).map_err(|_| Error::NotSynchronized)?;
         let sides = self.0.sides();
-        let statuses = sides.machines().map(|side| side.look(&view, now));
+        let statuses = sides
+            .machines()
+            .map(|(_, machine)| machine.look(&view, now));
         Ok(statuses.collect::<Result<_, _>>()?)
     }
 

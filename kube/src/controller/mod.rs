@@ -344,7 +344,10 @@ impl ControllerBuilder {
 
     /// The controller, and the handle that gives orders to it.
     pub fn build(self) -> (Controller, Handle) {
-        let watches = self.sides.machines().flat_map(|machine| machine.watches());
+        let watches = self
+            .sides
+            .machines()
+            .flat_map(|(_, machine)| machine.watches());
         let mut mirror = Mirror::new(watches);
         if self.sides.provider.is_some() {
             mirror = mirror.with_follower(self.cluster.principals());

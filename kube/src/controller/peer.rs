@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use futures::future::join_all;
 use liqo_auth::{
     machine::{
-        Awaited, Effect, Machine, Message, Step, View,
+        Awaited, Effect, Machine, Message, Side, Step, View,
         drive::{self, MOST_OVERTAKINGS, Next, Run, SHORTLY, Stopped},
     },
     model::{ClusterId, Object, ObjectError, ObjectRef, names},
@@ -63,8 +63,10 @@ impl Shared {
         let mut overtaken = None;
         let mut is_complete = true;
         let sides = self.sides();
-        for side in sides.machines() {
-            let pause = self.advance(&peer, side, &mut reports, &mut outbox).await;
+        for machine in sides.machines() {
+            let pause = self
+                .advance(&peer, machine, &mut reports, &mut outbox)
+                .await;
             is_complete &= matches!(pause, Ok(Pause::Until(_)));
             match pause {
                 Ok(Pause::Until(delay)) => again = again.into_iter().chain(delay).min(),
@@ -108,7 +110,7 @@ impl Shared {
     async fn advance(
         &self,
         peer: &ClusterId,
-        side: &dyn Machine,
+        (side, machine): (Side, &dyn Machine),
         reports: &mut Reports,
         outbox: &mut Vec<Message>,
     ) -> Result<Pause, Error> {
@@ -131,7 +133,7 @@ impl Shared {
                             return Ok(Pause::Until(None));
                         };
                         self.counters.looks.add_one();
-                        side.reconcile(&view, self.clock.env()?)?
+                        machine.reconcile(&view, self.clock.env()?)?
                     };
                     // Once: a key that is still awaited is asked for at the next run.
                     if !has_chosen && self.chooses_key(peer, &step).await? {
@@ -139,7 +141,7 @@ impl Shared {
                         continue;
                     }
                     // A notice is reported even if the step removes its cause.
-                    reports.extend(self.noticed(peer, &step));
+                    reports.extend(self.noticed(peer, side, &step));
                     run.looked(step);
                     self.publish(peer, run.carried_out()).await;
                 }
@@ -155,11 +157,11 @@ impl Shared {
         reports.extend(step.refused.iter().map(|refused| {
             let object = refused.object.clone();
             (
-                events::refusal(&refused.error, peer),
+                events::refusal(&refused.error, peer, side),
                 report(REFUSED, object),
             )
         }));
-        reports.extend(self.awaited(peer, &step));
+        reports.extend(self.awaited(peer, side, &step));
         outbox.extend(step.outbox);
         Ok(Pause::Until(
             step.wait.next_run(self.clock.now()?, self.poll),
@@ -400,25 +402,25 @@ impl Shared {
     }
 
     /// The notices of a step, each with the object that it speaks of.
-    fn noticed(&self, peer: &ClusterId, step: &Step) -> Reports {
+    fn noticed(&self, peer: &ClusterId, side: Side, step: &Step) -> Reports {
         let mirror = self.mirror();
         let view = mirror.view(peer).ok();
         let namespace = tenant_namespace(view.as_ref(), peer);
         let noticed = step.notices.iter().map(|notice| {
             let object = view.as_ref();
             let object = object.and_then(|view| events::object_of(notice, view, &namespace));
-            (events::note(notice, peer), report(NOTICE, object))
+            (events::note(notice, peer, side), report(NOTICE, object))
         });
         noticed.collect()
     }
 
     /// What an administrator has to do next, each with the object to decide on.
-    fn awaited(&self, peer: &ClusterId, step: &Step) -> Reports {
+    fn awaited(&self, peer: &ClusterId, side: Side, step: &Step) -> Reports {
         let mirror = self.mirror();
         let view = mirror.view(peer).ok();
         let namespace = tenant_namespace(view.as_ref(), peer);
         let awaited = step.wait.awaiting.iter().filter_map(|awaited| {
-            let order = events::order(awaited, peer)?;
+            let order = events::order(awaited, peer, side)?;
             let object = view.as_ref();
             let object = object.and_then(|view| events::object_awaited(awaited, view, &namespace));
             Some((order, report(AWAITED, object)))

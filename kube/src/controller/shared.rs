@@ -14,7 +14,9 @@ use kube::{Client, Config};
 use liqo_auth::{
     Consumer, Provider,
     error::Error as LibraryError,
-    machine::{Concerns, Env, Machine, Mirror, MirrorError, Step, View, Watch, drive::Deliveries},
+    machine::{
+        Concerns, Env, Machine, Mirror, MirrorError, Side, Step, View, Watch, drive::Deliveries,
+    },
     model::{ClusterId, ObjectRef},
     policy::Addresses,
 };
@@ -137,9 +139,12 @@ impl Record {
 }
 
 impl Sides {
-    pub(super) fn machines(&self) -> impl Iterator<Item = &dyn Machine> {
-        let provider = self.provider.iter().map(|side| -> &dyn Machine { side });
-        let consumer = self.consumer.iter().map(|side| -> &dyn Machine { side });
+    /// Each side that runs, with its machine.
+    pub(super) fn machines(&self) -> impl Iterator<Item = (Side, &dyn Machine)> {
+        let provider = self.provider.iter();
+        let provider = provider.map(|side| -> (Side, &dyn Machine) { (Side::Provider, side) });
+        let consumer = self.consumer.iter();
+        let consumer = consumer.map(|side| -> (Side, &dyn Machine) { (Side::Consumer, side) });
         provider.chain(consumer)
     }
 }

@@ -61,6 +61,7 @@
 //! | `answerRequest` | `id` |
 //! | `deleteAccessKey` | `userArn`, `accessKeyId` |
 //! | `signAgain` | `object`, `force` |
+//! | `carryAnswer`, `carryRequest` | `object` |
 //! | `decideResources`, `uncordonSlice`, `requestSlice`, `deleteSlice` | `slice` |
 //! | `confirmGrant` | `slice`, `resources` |
 //! | `liftCondition` | `condition` |

@@ -2,8 +2,9 @@
 
 use super::Remedy;
 use crate::{
+    crypto::CsrError,
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, Precondition},
-    model::{ObjectRef, names},
+    model::{Kind, ObjectRef, names},
 };
 
 impl Error {
@@ -33,10 +34,8 @@ impl Error {
             Fault::PeerMisbehaved(fault) => of_misbehaviour(fault, object),
             Fault::PeerIncompatible(fault) => of_incompatibility(fault, object),
             Fault::Policy(refusal) => of_policy(refusal, object),
-            Fault::Precondition(Precondition::SlicesRemain { .. }) => Some(Remedy::DeleteSlice {
-                slice: object?.clone(),
-            }),
-            Fault::Precondition(_) | Fault::Local(_) | Fault::ApiMisuse(_) => None,
+            Fault::Precondition(precondition) => of_precondition(precondition, object),
+            Fault::Local(_) | Fault::ApiMisuse(_) => None,
         }
     }
 }
@@ -44,26 +43,54 @@ impl Error {
 fn of_misbehaviour(fault: &PeerMisbehaved, object: Option<&ObjectRef>) -> Option<Remedy> {
     match fault {
         PeerMisbehaved::KeyChanged { .. } => Some(Remedy::Release),
-        PeerMisbehaved::Certificate(_) | PeerMisbehaved::Commitment(_) => {
-            Some(Remedy::AuthenticateAgain)
+        PeerMisbehaved::Certificate(_) => Some(another_certificate(object)),
+        PeerMisbehaved::Commitment(_) => Some(Remedy::AuthenticateAgain),
+        PeerMisbehaved::Csr(CsrError::Key { .. }) => {
+            let object = carried(object?)?;
+            Some(Remedy::CarryRequest { object })
         }
         PeerMisbehaved::NonceForOthers | PeerMisbehaved::NonceSignature(_) => {
             Some(Remedy::CarryNonce)
         }
         PeerMisbehaved::NonceUsed | PeerMisbehaved::NonceNotOurs => another_nonce(object),
-        _ => None,
+        PeerMisbehaved::ClusterId(_)
+        | PeerMisbehaved::NameMismatch { .. }
+        | PeerMisbehaved::SliceName { .. }
+        | PeerMisbehaved::PublicKey(_)
+        | PeerMisbehaved::Csr(_)
+        | PeerMisbehaved::NonceForm(_)
+        | PeerMisbehaved::WrongToken
+        | PeerMisbehaved::Token(_)
+        | PeerMisbehaved::AnswerForm(_)
+        | PeerMisbehaved::AnswerBase64
+        | PeerMisbehaved::Kubeconfig(_)
+        | PeerMisbehaved::CaBundle(_)
+        | PeerMisbehaved::Url(_)
+        | PeerMisbehaved::ProxyMismatch
+        | PeerMisbehaved::MixedCredentials
+        | PeerMisbehaved::AwsField { .. }
+        | PeerMisbehaved::OtherCredentials
+        | PeerMisbehaved::KeySuccession(_) => None,
     }
 }
 
 fn of_incompatibility(fault: &PeerIncompatible, object: Option<&ObjectRef>) -> Option<Remedy> {
     match fault {
         PeerIncompatible::EndpointChanged => Some(Remedy::Release),
-        PeerIncompatible::CertificateExpired { .. }
-        | PeerIncompatible::RenewalUnanswered { .. }
-        | PeerIncompatible::RenewalUnusable { .. } => Some(Remedy::AuthenticateAgain),
+        PeerIncompatible::CertificateExpired { .. } => Some(another_certificate(object)),
+        PeerIncompatible::RenewalUnanswered { .. } | PeerIncompatible::RenewalUnusable { .. } => {
+            Some(Remedy::AuthenticateAgain)
+        }
         PeerIncompatible::NonceExpired { .. } => another_nonce(object),
         PeerIncompatible::NonceMissing => Some(Remedy::Invite),
-        _ => None,
+        PeerIncompatible::CertificateNotYetValid { .. }
+        | PeerIncompatible::CommitmentMissing
+        | PeerIncompatible::NamespaceName(_)
+        | PeerIncompatible::IdentityType { .. }
+        | PeerIncompatible::Status { .. }
+        | PeerIncompatible::NoTokenProtocol
+        | PeerIncompatible::SecondIdentity
+        | PeerIncompatible::NoCertificate => None,
     }
 }
 
@@ -82,6 +109,69 @@ fn of_policy(refusal: &PolicyRefusal, object: Option<&ObjectRef>) -> Option<Reme
         PolicyRefusal::SliceNotRequested => Some(Remedy::RequestSlice {
             slice: object?.clone(),
         }),
+        PolicyRefusal::ClusterIdTooLong { .. }
+        | PolicyRefusal::SliceNameTooLong { .. }
+        | PolicyRefusal::TooManySlices { .. }
+        | PolicyRefusal::TooManySliceRecords { .. }
+        | PolicyRefusal::TooManyAccessKeys { .. }
+        | PolicyRefusal::NameTaken { .. }
+        | PolicyRefusal::SecretNameTaken { .. }
+        | PolicyRefusal::UnexpectedNamespace { .. }
+        | PolicyRefusal::NoCaBundle
+        | PolicyRefusal::AddressRefused { .. }
+        | PolicyRefusal::AwsNotAccepted
+        | PolicyRefusal::SelfDeclaredPolicy
+        | PolicyRefusal::TenantNotOnRecord
+        | PolicyRefusal::NonceNotOnRecord
+        | PolicyRefusal::OtherKubeconfig
+        | PolicyRefusal::TokenProtocolOff
+        | PolicyRefusal::TokenProtocolVersion { .. }
+        | PolicyRefusal::NotAdmitted(_)
+        | PolicyRefusal::RenewalEndsNoLater { .. } => None,
+    }
+}
+
+fn of_precondition(precondition: &Precondition, object: Option<&ObjectRef>) -> Option<Remedy> {
+    match precondition {
+        Precondition::SlicesRemain { .. } => Some(Remedy::DeleteSlice {
+            slice: object?.clone(),
+        }),
+        Precondition::NotNewer { .. } | Precondition::Older { .. } => {
+            let object = carried(object?)?;
+            Some(Remedy::CarryAnswer { object })
+        }
+        Precondition::NoTenant
+        | Precondition::NoSlice
+        | Precondition::NoForeignCluster
+        | Precondition::NotAuthenticated
+        | Precondition::NothingToApprove { .. }
+        | Precondition::KeyAwaited
+        | Precondition::MirrorIncomplete { .. }
+        | Precondition::StillEnding
+        | Precondition::NoPeeringRole { .. } => None,
+    }
+}
+
+/// The provider gives another certificate: in its answer to a Renew or to a slice, or else in the
+/// next exchange.
+fn another_certificate(object: Option<&ObjectRef>) -> Remedy {
+    match object.and_then(carried) {
+        Some(object) => Remedy::CarryAnswer { object },
+        None => Remedy::AuthenticateAgain,
+    }
+}
+
+/// The Renew or the slice that an object is, or whose answer is in it. `None` for the Identity
+/// of a control plane, which comes by authenticating.
+pub(super) fn carried(object: &ObjectRef) -> Option<ObjectRef> {
+    match object.kind {
+        Kind::Renew | Kind::ResourceSlice => Some(object.clone()),
+        Kind::Identity => {
+            let prefix = names::RESOURCE_SLICE_IDENTITY_PREFIX;
+            let slice = object.name.strip_prefix(prefix)?;
+            let place = object.namespace.as_str();
+            Some(ObjectRef::new(Kind::ResourceSlice, place, slice))
+        }
         _ => None,
     }
 }
@@ -92,5 +182,88 @@ fn another_nonce(object: Option<&ObjectRef>) -> Option<Remedy> {
         Some(names::NONCE_SECRET) => Some(Remedy::ReplaceNonce),
         Some(names::SIGNED_NONCE_SECRET) => Some(Remedy::CarryNonce),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        crypto::{CertificateError, Fingerprint},
+        model::Timestamp,
+    };
+
+    fn of(fault: impl Into<Fault>, object: &ObjectRef) -> Option<Remedy> {
+        Error::new(fault, Some(object.clone()), "").remedy()
+    }
+
+    fn object(kind: Kind, name: &str) -> ObjectRef {
+        ObjectRef::new(kind, "liqo-tenant-rome", name)
+    }
+
+    fn key() -> Fingerprint {
+        Fingerprint::from_bytes([0xab; 32])
+    }
+
+    /// What a consumer refuses of an object, because it wants another certificate.
+    fn of_certificates(object: &ObjectRef) -> [Option<Remedy>; 4] {
+        let time: Timestamp = "2026-11-20T13:00:00Z".parse().unwrap();
+        let other_key = CertificateError::Key {
+            expected: key(),
+            found: key(),
+        };
+        let expired = PeerIncompatible::CertificateExpired {
+            not_after: time,
+            now: time,
+        };
+        let not_newer = Precondition::NotNewer {
+            found: time,
+            held: time,
+        };
+        let older = Precondition::Older {
+            found: time,
+            none_before: time,
+        };
+        [
+            of(PeerMisbehaved::Certificate(other_key), object),
+            of(expired, object),
+            of(not_newer, object),
+            of(older, object),
+        ]
+    }
+
+    #[test]
+    fn an_answer_is_carried_again_and_an_identity_comes_by_authenticating() {
+        let renew = object(Kind::Renew, "controlplane-rome");
+        let slice = object(Kind::ResourceSlice, "pool");
+        let of_slice = object(Kind::Identity, "resourceslice-pool");
+        for (refused, answered) in [(&renew, &renew), (&slice, &slice), (&of_slice, &slice)] {
+            for remedy in of_certificates(refused) {
+                let object = answered.clone();
+                let expected = Remedy::CarryAnswer { object };
+                assert_eq!(remedy, Some(expected), "{refused}");
+            }
+        }
+        let identity = object(Kind::Identity, "controlplane-rome");
+        let again = || Some(Remedy::AuthenticateAgain);
+        assert_eq!(of_certificates(&identity), [again(), again(), None, None]);
+    }
+
+    #[test]
+    fn a_request_for_another_key_is_carried_again() {
+        let csr = || {
+            PeerMisbehaved::Csr(CsrError::Key {
+                expected: key(),
+                found: key(),
+            })
+        };
+        let slice = object(Kind::ResourceSlice, "pool");
+        let again = Some(Remedy::CarryRequest {
+            object: slice.clone(),
+        });
+        assert_eq!(of(csr(), &slice), again);
+        assert_eq!(of(csr(), &object(Kind::Tenant, "rome")), None);
+        let order = PeerMisbehaved::Csr(CsrError::SubjectOrder);
+        assert_eq!(of(order, &slice), None);
     }
 }

@@ -95,11 +95,11 @@ pub(in crate::commands) fn of_waits(
         false => ailment(waits.remedy.as_ref()?, &peering.peer),
     }?;
     let remedy = match &waits.command {
-        Some(command) => format!("{}. The command is {command}", waits.deed),
-        None if waits.is_for_the_signer() => what_signer_needs(home, &peering.peer.parse().ok()?),
-        None if waits.remedy == Some(Remedy::AuthenticateAgain) => {
+        _ if waits.remedy == Some(Remedy::AuthenticateAgain) => {
             authenticate_again(home, &peering.peer)
         }
+        Some(command) => format!("{}. The command is {command}", waits.deed),
+        None if waits.is_for_the_signer() => what_signer_needs(home, &peering.peer.parse().ok()?),
         None => waits.deed.clone(),
     };
     Some(Finding::new(what, remedy))
@@ -209,7 +209,7 @@ fn ailment(remedy: &Remedy, peer: &str) -> Option<String> {
         Remedy::CreateClusterRole { .. } => Some(format!(
             "{peer} has a certificate and no rights, for want of a ClusterRole"
         )),
-        Remedy::CarryIdentity => Some(format!(
+        Remedy::CarryIdentity | Remedy::CarryAnswer { .. } => Some(format!(
             "the next certificate in the peering with {peer} is due, and nothing carries it"
         )),
         Remedy::AuthenticateAgain => {
@@ -230,6 +230,7 @@ fn ailment(remedy: &Remedy, peer: &str) -> Option<String> {
         | Remedy::CompareFingerprint { .. }
         | Remedy::ReplaceNonce
         | Remedy::CarryNonce
+        | Remedy::CarryRequest { .. }
         | Remedy::Release
         | Remedy::SignAgain { .. }
         | Remedy::RequestSlice { .. }

@@ -24,6 +24,7 @@ mod previews;
 mod refusals;
 mod replaced_nonces;
 mod restored;
+mod same_remedies;
 mod trials;
 mod turns;
 mod ways_out;

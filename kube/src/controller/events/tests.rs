@@ -7,8 +7,10 @@ use std::{
 use http::{Request, Response};
 use kube::client::Body;
 use liqo_auth::{
-    crypto::BoxError,
+    crypto::{BoxError, Entropy, Nonce},
     model::{Kind, ObjectRef, Quantity, TenantCondition},
+    policy::Policy,
+    verify::{NonceExpectation, nonce_to_sign},
 };
 use serde_json::json;
 use tokio::time::advance;
@@ -171,23 +173,24 @@ fn an_event_lists_what_liqo_has_granted() {
 fn a_notice_names_the_command_of_its_remedy() {
     let peer = "rome".parse().unwrap();
     let condition = TenantCondition::Cordoned;
-    let text = note(&Notice::ConditionHeld { condition }, &peer);
+    let text = note(&Notice::ConditionHeld { condition }, &peer, Side::Provider);
     assert!(
         text.starts_with("To lift the condition: liqo-auth uncordon tenant rome. The tenant stays"),
         "{text}"
     );
-    let text = note(&Notice::NonceAskedAfterEnd, &peer);
+    let text = note(&Notice::NonceAskedAfterEnd, &peer, Side::Provider);
     assert!(
         text.starts_with(
             "To invite the peer: liqo-auth create nonce --remote-cluster-id rome. A nonce was"
         ),
         "{text}"
     );
-    let text = note(&Notice::SliceCordonHeld { slice: slice() }, &peer);
+    let held = Notice::SliceCordonHeld { slice: slice() };
+    let text = note(&held, &peer, Side::Provider);
     let command = "liqo-auth uncordon resourceslice mypool --remote-cluster-id rome. ";
     assert!(text.contains(command), "{text}");
     let notice = Notice::SignedNonceIsStale;
-    assert_eq!(note(&notice, &peer), notice.to_string());
+    assert_eq!(note(&notice, &peer, Side::Provider), notice.to_string());
 }
 
 #[test]
@@ -196,7 +199,56 @@ fn a_notice_names_the_command_that_grants_the_rest() {
         slice: slice(),
         resources: cpu("16"),
     };
-    let note = note(&notice, &"rome".parse().unwrap());
+    let note = note(&notice, &"rome".parse().unwrap(), Side::Provider);
     let command = "liqo-auth approve resourceslice mypool --remote-cluster-id rome";
     assert!(note.contains(command) && note.contains("16"), "{note}");
+}
+
+/// What a person carries is printed at one side, and taken at the other.
+#[test]
+fn what_is_carried_by_hand_has_the_command_of_its_side() {
+    let peer = "rome".parse().unwrap();
+    let text = note(&Notice::RenewalNotCarried, &peer, Side::Provider);
+    let command =
+        "To print the Identity: liqo-auth generate identity --remote-cluster-id rome. The";
+    assert!(text.starts_with(command), "{text}");
+    let due = Notice::CertificateDue {
+        identity: ObjectRef::new(Kind::Identity, ROME, "controlplane-rome"),
+        until: "2026-11-20T13:00:00Z".parse().unwrap(),
+    };
+    let text = note(&due, &peer, Side::Consumer);
+    let command = "To take the provider's Identity: liqo-auth apply -f FILE. The";
+    assert!(text.starts_with(command), "{text}");
+}
+
+/// A nonce without a commitment, of a provider whose key is known.
+#[test]
+fn a_refusal_names_the_command_that_authenticates_again() {
+    let (own, peer) = ("milan".parse().unwrap(), "rome".parse().unwrap());
+    let expectation = NonceExpectation {
+        provider: &peer,
+        consumer: &own,
+        now: "2026-11-20T13:00:00Z".parse().unwrap(),
+        provider_key_known: true,
+    };
+    let nonce = Nonce::random(&Entropy::from_bytes([7; 32]));
+    let refused = nonce_to_sign(
+        nonce.as_str().as_bytes(),
+        &expectation,
+        &Policy::compatible(),
+    );
+    let text = refusal(&refused.unwrap_err(), &peer, Side::Consumer);
+    let command = "The command is liqo-auth authenticate --remote-kubeconfig FILE.";
+    assert!(text.ends_with(command), "{text}");
+}
+
+/// What the signer answers by itself is no order.
+#[test]
+fn an_order_is_for_an_administrator() {
+    let peer = "rome".parse().unwrap();
+    let told = |awaited: &Awaited| order(awaited, &peer, Side::Provider);
+    let approve = "To approve the peer: liqo-auth approve tenant rome.";
+    assert_eq!(told(&Awaited::Approval).as_deref(), Some(approve));
+    let id = "1".repeat(64).parse().unwrap();
+    assert_eq!(told(&Awaited::Credential(id)), None);
 }
