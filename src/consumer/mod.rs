@@ -51,7 +51,10 @@ pub use handshake::accepted::AcceptedIdentity;
 pub use phase::{Phase, Status};
 pub use slice::{ResourcesDecision, SliceOptions, SlicePhase, SliceStatus};
 
-use self::{configuration::Configuration, look::Look, observed::Observed, record::Plan};
+use self::{
+    administration::ending::is_ending, configuration::Configuration, look::Look,
+    observed::Observed, record::Plan,
+};
 use crate::{
     audit::{Decision, Event},
     crypto::KeyStore,
@@ -166,7 +169,10 @@ impl Consumer {
         act: impl FnOnce(&Look<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.0.check_peer(view.peer())?;
-        let observed = Observed::of(&self.0, view)?;
+        let observed = Observed::to_end(&self.0, view)?;
+        if !is_ending(&observed) {
+            observed.check_namespace()?;
+        }
         self.with_observed(view, &observed, now, act)
     }
 

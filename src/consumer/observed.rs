@@ -16,6 +16,9 @@ use crate::{
 pub(crate) struct Observed<'a> {
     pub(super) peer: ClusterId,
     pub(super) namespace: Option<&'a Namespace>,
+    namespace_name: String,
+    /// The error, if the tenant namespace cannot be read. Then only an end continues.
+    unreadable_namespace: Option<Error>,
     pub(super) signed_nonce: Option<&'a Secret>,
     pub(super) identity: Option<&'a Identity>,
     pub(super) kubeconfig: Option<&'a Secret>,
@@ -27,11 +30,18 @@ pub(crate) struct Observed<'a> {
 
 impl<'a> Observed<'a> {
     pub(super) fn of(configuration: &Configuration, view: &View<'a>) -> Result<Self, Error> {
+        let observed = Self::to_end(configuration, view)?;
+        observed.check_namespace()?;
+        Ok(observed)
+    }
+
+    /// The same for a caller that may end the peering: the tenant namespace may be one that cannot
+    /// be read, and is found by its metadata.
+    pub(super) fn to_end(configuration: &Configuration, view: &View<'a>) -> Result<Self, Error> {
         let peer = view.peer();
-        let namespace = view.tenant_namespace()?;
+        let (namespace, here, unreadable_namespace) = view.tenant_namespace_and_name()?;
         let name = names::identity_name(peer);
         let identity: Option<&Identity> = view.find_anywhere(&name)?;
-        let here = Namespace::name_for(namespace, peer);
         let place = identity.map_or(here.as_str(), |identity| {
             identity.metadata.namespace.as_str()
         });
@@ -48,7 +58,14 @@ impl<'a> Observed<'a> {
             kubeconfig: view.find(place, &names::kubeconfig_secret(&name))?,
             renew: view.find(place, &name),
             record,
+            namespace_name: here,
+            unreadable_namespace,
         })
+    }
+
+    /// Checks that the tenant namespace can be read.
+    pub(super) fn check_namespace(&self) -> Result<(), Error> {
+        self.unreadable_namespace.clone().map_or(Ok(()), Err)
     }
 
     /// An empty plan. An empty record is not created.
@@ -64,7 +81,7 @@ impl<'a> Observed<'a> {
     /// The name of the tenant namespace, or its future name if it does not exist
     /// yet.
     pub(super) fn namespace_name(&self) -> String {
-        Namespace::name_for(self.namespace, &self.peer)
+        self.namespace_name.clone()
     }
 
     pub(super) fn record(&self) -> Option<&Record> {

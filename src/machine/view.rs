@@ -187,7 +187,7 @@ impl<'o> View<'o> {
     /// The peer's tenant namespace by its metadata alone, for a caller that only takes away. It
     /// may be unreadable. An unreadable Namespace with the default name is it if no other
     /// one has the labels, and its own labels name nobody else.
-    pub(crate) fn tenant_namespace_by_metadata(&self) -> Option<&'o Object> {
+    fn tenant_namespace_by_metadata(&self) -> Option<&'o Object> {
         let peer = Some(self.peer.as_str());
         let is_tenants = |found: &Metadata| {
             found.label(names::REMOTE_CLUSTER_ID_LABEL) == peer
@@ -207,6 +207,23 @@ impl<'o> View<'o> {
         };
         let mut unreadable = of_kind(&self.unreadable, Kind::Namespace).iter();
         unreadable.find(by_name).copied()
+    }
+
+    /// The tenant namespace and its name, for a caller that also takes away. If it may be one
+    /// that cannot be read, or another Namespace cannot be read that may be it, the name is that
+    /// of the metadata, and the error is the third.
+    pub(crate) fn tenant_namespace_and_name(
+        &self,
+    ) -> Result<(Option<&'o Namespace>, String, Option<Error>), Error> {
+        let error = match self.tenant_namespace() {
+            Ok(found) => return Ok((found, Namespace::name_for(found, &self.peer), None)),
+            Err(error) => error,
+        };
+        let Some(found) = self.tenant_namespace_by_metadata() else {
+            return Err(error);
+        };
+        let name = found.key().2.to_owned();
+        Ok((Namespace::from_object(found), name, Some(error)))
     }
 
     /// Every object of a kind. An unreadable object of the kind is an error.

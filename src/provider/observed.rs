@@ -83,7 +83,7 @@ type RecordedSlice<'o> = Result<(&'o Secret, &'o Opened<SliceRecord>), Error>;
 impl<'o> Observed<'o> {
     pub(super) fn select(configuration: &Configuration, view: &View<'o>) -> Result<Self, Error> {
         let peer = view.peer();
-        let (namespace, namespace_name, unreadable_namespace) = tenant_namespace(view)?;
+        let (namespace, namespace_name, unreadable_namespace) = view.tenant_namespace_and_name()?;
         let id = configuration.record_id(peer);
         let mut unreadable_handshake = None;
         let mut secret = |name: &str| {
@@ -356,22 +356,6 @@ impl<'o> Observed<'o> {
                 && proof.tenant_uid == tenant_uid
         })
     }
-}
-
-/// The tenant namespace and its name. If it may be one that cannot be read, or another Namespace
-/// cannot be read that may be it, the name is that of the metadata, and the error is the third.
-fn tenant_namespace<'o>(
-    view: &View<'o>,
-) -> Result<(Option<&'o Namespace>, String, Option<Error>), Error> {
-    let error = match view.tenant_namespace() {
-        Ok(found) => return Ok((found, Namespace::name_for(found, view.peer()), None)),
-        Err(error) => error,
-    };
-    let Some(found) = view.tenant_namespace_by_metadata() else {
-        return Err(error);
-    };
-    let name = found.key().2.to_owned();
-    Ok((Namespace::from_object(found), name, Some(error)))
 }
 
 /// Checks that each ClusterRole can be read that the peer is bound to, and each binding that comes

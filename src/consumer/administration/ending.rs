@@ -24,7 +24,8 @@ impl Consumer {
     /// A crash in between loses nothing: [`reconcile`](crate::Machine::reconcile)
     /// continues. The provider's administrator deletes the Tenant. A new
     /// authentication with a provider that uses this library needs a new nonce: the
-    /// earlier nonces are not signed again.
+    /// earlier nonces are not signed again. A tenant namespace that cannot be read does
+    /// not stop the end.
     ///
     /// # Errors
     /// [`Precondition::SlicesRemain`] while this side requests resource slices from
@@ -35,7 +36,7 @@ impl Consumer {
     pub fn unauthenticate(&self, view: &View<'_>) -> Result<Step, Error> {
         let peer = view.peer();
         self.0.check_peer(peer)?;
-        let observed = Observed::of(&self.0, view)?;
+        let observed = Observed::to_end(&self.0, view)?;
         view.refuse_unreadable(Kind::ResourceSlice, |slice| {
             slice.may_be_of(Kind::ResourceSlice) && !replication::is_replica(&slice.metadata)
         })?;

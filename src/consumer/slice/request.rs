@@ -92,7 +92,7 @@ impl Consumer {
     /// requested from this provider.
     pub fn delete_slice(&self, view: &View<'_>, name: &str) -> Result<Step, Error> {
         self.0.check_peer(view.peer())?;
-        let observed = Observed::of(&self.0, view)?;
+        let observed = Observed::to_end(&self.0, view)?;
         let mut plan = observed.plan(&self.0);
         let id = ObjectRef::new(Kind::ResourceSlice, observed.namespace_name(), name);
         if let Some(slice) = view.objects().find(|object| object.id() == id) {

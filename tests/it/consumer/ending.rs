@@ -4,10 +4,11 @@ use liqo_auth::{
     Machine,
     audit::Decision,
     crypto::{Entropy, Nonce},
-    error::{ApiMisuse, Fault, LocalFault, PeerIncompatible, PolicyRefusal, Precondition},
+    error::{ApiMisuse, Error, Fault, LocalFault, PeerIncompatible, PolicyRefusal, Precondition},
     machine::{Awaited, Effect, MessageBody},
-    model::{Identity, Kind, Object, Renew, Resource, Secret},
+    model::{Identity, Kind, Object, ObjectRef, Renew, Resource, ResourceSlice, Secret},
 };
+use serde_json::json;
 
 use crate::consumer::home::{
     HOUR, Home, IDENTITY, NAMESPACE, RECORD, YEAR, crash_everywhere, object,
@@ -135,6 +136,50 @@ fn an_interrupted_end_continues_by_itself() {
         assert_eq!(home.names().len(), 2, "{effects}");
         assert_eq!(home.phase(), "AwaitsNonce");
     }
+}
+
+/// Its metadata tell which one it is, and nothing else of it is needed.
+#[test]
+fn an_unreadable_tenant_namespace_stops_neither_an_end_nor_the_deletion_of_a_slice() {
+    let mut home = Home::with_slice(YEAR);
+    let namespace = ObjectRef::new(Kind::Namespace, "", NAMESPACE);
+    let mut spoiled = home.objects.object(&namespace).unwrap().to_value();
+    spoiled["metadata"]["annotations"] = json!({ "padding": "A".repeat(300 * 1024) });
+    home.objects.insert(Object::from_value(spoiled));
+    let found = home.consumer.look(&home.view(), home.now).map(drop);
+    assert_unreadable(found);
+    let found = home.consumer.release_pins(&home.view()).map(drop);
+    assert_unreadable(found);
+
+    let deleted = home.consumer.delete_slice(&home.view(), "mypool");
+    home.carry_out(deleted.unwrap());
+    assert!(home.get::<ResourceSlice>("mypool").is_none());
+    for effects in 1..5 {
+        let mut home = home.fork();
+        let mut step = end(&home);
+        step.effects.truncate(effects);
+        home.carry_out(step);
+        // An end that was interrupted continues.
+        assert_eq!(home.phase(), "Ending", "{effects}");
+        home.turn();
+        for id in [
+            object(Kind::Secret, "liqo-signed-nonce"),
+            object(Kind::Renew, IDENTITY),
+            object(Kind::Secret, &format!("kubeconfig-{IDENTITY}")),
+            object(Kind::Identity, IDENTITY),
+        ] {
+            assert!(home.objects.object(&id).is_none(), "{effects}: {id}");
+        }
+        assert!(home.objects.object(&namespace).is_some());
+        let found = home.consumer.look(&home.view(), home.now).map(drop);
+        assert_unreadable(found);
+    }
+}
+
+fn assert_unreadable(found: Result<(), Error>) {
+    let error = found.unwrap_err();
+    let is_expected = matches!(error.fault(), Fault::Local(LocalFault::Unreadable { .. }));
+    assert!(is_expected, "{error}");
 }
 
 #[test]
