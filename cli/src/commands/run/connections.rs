@@ -1,6 +1,7 @@
 //! Connections of the probes, the metrics and the webhook: so many at once, and each for
 //! so long. A client that waits or sends slowly holds up nobody else.
 
+mod bodies;
 mod certificate;
 mod places;
 #[cfg(test)]
@@ -16,10 +17,10 @@ use std::{
 use anyhow::Context;
 use axum::{
     Extension, Router,
-    body::{Body, to_bytes},
-    extract::{DefaultBodyLimit, Request},
+    body::{Body, HttpBody, to_bytes},
+    extract::{DefaultBodyLimit, Request, State},
     http::StatusCode,
-    middleware::{self, Next},
+    middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
 };
 use futures::future::Shared;
@@ -36,8 +37,11 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-pub(super) use self::certificate::{Certificate, CertificateFiles};
 use self::places::{Place, Places};
+pub(super) use self::{
+    bodies::{Bodies, LargeBody, SMALL},
+    certificate::{Certificate, CertificateFiles},
+};
 use crate::{
     failure::Result,
     limits::{Shares, network},
@@ -83,7 +87,7 @@ impl Listener {
         let router = self
             .router
             .layer(DefaultBodyLimit::max(LARGEST_BODY))
-            .layer(middleware::from_fn(within_limits));
+            .layer(from_fn_with_state(Bodies::default(), within_limits));
         let verifies_clients = self
             .certificate
             .as_ref()
@@ -192,14 +196,19 @@ where
 }
 
 /// Answers a request, if all of it comes in time. Until all of it is here, its connection may
-/// have to give way.
+/// have to give way. A large body has a [`LargeBody`] in the request.
 async fn within_limits(
+    State(bodies): State<Bodies>,
     Extension(place): Extension<Arc<Place>>,
     request: Request,
     next: Next,
 ) -> Response {
     let answered = timeout(LONGEST_REQUEST, async {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
+        let most = body.size_hint().upper();
+        if let Some(large) = bodies.admit(most).await {
+            parts.extensions.insert(large);
+        }
         let Ok(body) = to_bytes(body, LARGEST_BODY).await else {
             return StatusCode::PAYLOAD_TOO_LARGE.into_response();
         };
@@ -218,6 +227,6 @@ const LONGEST_IDLE: Duration = Duration::from_secs(30);
 const LONGEST_REQUEST: Duration = Duration::from_secs(10);
 const LONGEST_CONNECTION: Duration = Duration::from_secs(600);
 /// An object of Kubernetes has 1.5 MiB at most, and a review has two of them.
-const LARGEST_BODY: usize = 4 * 1024 * 1024;
+pub(super) const LARGEST_BODY: usize = 4 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(2);
 const SHORTLY: Duration = Duration::from_millis(100);

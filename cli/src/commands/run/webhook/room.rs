@@ -1,6 +1,7 @@
 //! The room for reviews. All of them come from the API server, so the user in the review
 //! counts. Half of the room is for users that no group shows to be a peer's. A user whose
 //! credentials an administrator has made for a peer is among them, so one user gets half of it.
+//! A review takes a place for each MiB of it, so that what is judged at once is bounded in bytes.
 
 use std::{
     collections::HashMap,
@@ -19,7 +20,10 @@ use kube::core::admission::AdmissionResponse;
 use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{no_review, written};
+use super::{
+    super::connections::{LargeBody, SMALL},
+    no_review, written,
+};
 use crate::{
     limits::{Rates, Share, Shares, locked},
     subject,
@@ -32,17 +36,20 @@ pub(crate) async fn within(
     request: Request,
     next: Next,
 ) -> Response {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    let large = parts.extensions.remove::<LargeBody>();
     // The connection has read and bounded it.
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
     let Ok(Review { request: asked }) = serde_json::from_slice(&body) else {
         return no_review();
     };
-    let Some(_place) = room.enter(&asked.user_info).await else {
+    let Some(_place) = room.enter(&asked.user_info, body.len()).await else {
         let user = asked.user_info.username.as_deref();
         tracing::debug!(user, "no room for a review");
         return no_room(asked.uid);
     };
+    // From now on, the room bounds it.
+    drop(large);
     next.run(Request::from_parts(parts, Body::from(body))).await
 }
 
@@ -78,15 +85,15 @@ pub(crate) struct Room {
     rates: Rates<String>,
 }
 
-/// The place of one review.
+/// The places of one review.
 struct Place {
     _permit: OwnedSemaphorePermit,
     _of_client: OfClient,
 }
 
-/// What a place takes of its client's.
+/// What a review takes of its client's places.
 enum OfClient {
-    Peer { _share: Share<String> },
+    Peer { _shares: Vec<Share<String>> },
     Other { _permit: OwnedSemaphorePermit },
 }
 
@@ -103,26 +110,33 @@ impl Default for Room {
 }
 
 impl Room {
-    /// A place for a review of this user's request. A peer gets none, if it has too many, or
-    /// all peers have. Others wait for one.
-    async fn enter(&self, user: &UserInfo) -> Option<Place> {
+    /// The places for a review of this user's request, which has so many bytes. A peer gets none,
+    /// if it has too many, or all peers have. Others wait for them.
+    async fn enter(&self, user: &UserInfo, bytes: usize) -> Option<Place> {
+        let places = u32::try_from(bytes.div_ceil(MIB).max(1)).ok()?;
         let Some(peer) = peer(user) else {
             let name = user.username.as_deref().unwrap_or_default();
-            let of_user = self.of_user(name).acquire_owned().await.ok()?;
-            let permit = self.of_others.clone().acquire_owned().await.ok()?;
+            let of_user = self.of_user(name);
+            let of_user = match bytes > SMALL {
+                // It would wait in place of the large reviews of others.
+                true => of_user.try_acquire_many_owned(places).ok()?,
+                false => of_user.acquire_many_owned(places).await.ok()?,
+            };
+            let of_others = self.of_others.clone().acquire_many_owned(places);
             return Some(Place {
-                _permit: permit,
+                _permit: of_others.await.ok()?,
                 _of_client: OfClient::Other { _permit: of_user },
             });
         };
         if !self.rates.allows(&peer) {
             return None;
         }
-        let share = self.shares.take(peer)?;
-        let permit = self.of_peers.clone().try_acquire_owned().ok()?;
+        let shares = (0..places).map(|_| self.shares.take(peer.clone()));
+        let shares = shares.collect::<Option<Vec<_>>>()?;
+        let permit = self.of_peers.clone().try_acquire_many_owned(places).ok()?;
         Some(Place {
             _permit: permit,
-            _of_client: OfClient::Peer { _share: share },
+            _of_client: OfClient::Peer { _shares: shares },
         })
     }
 
@@ -147,6 +161,7 @@ pub(super) fn peer(user: &UserInfo) -> Option<String> {
 }
 
 const HALF: usize = 16;
+const MIB: usize = 1024 * 1024;
 /// Some hundred slices, each with a few changes, are no reason to wait.
 const BURST: u32 = 500;
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -157,6 +172,7 @@ mod tests {
     use liqo_auth::crypto::Subject;
 
     use super::*;
+    use crate::commands::run::connections::LARGEST_BODY;
 
     fn user(name: &str, group: &str) -> UserInfo {
         UserInfo {
@@ -172,7 +188,7 @@ mod tests {
     }
 
     fn enter(room: &Room, user: &UserInfo) -> Option<Place> {
-        room.enter(user).now_or_never().unwrap()
+        room.enter(user, 1000).now_or_never().unwrap()
     }
 
     #[test]
@@ -213,7 +229,7 @@ mod tests {
         assert_eq!(others.len(), HALF);
         // One more of them waits, and is not refused.
         let third = user("jane", "developers");
-        assert!(room.enter(&third).now_or_never().is_none());
+        assert!(room.enter(&third, 0).now_or_never().is_none());
         drop(held);
         assert!(enter(&room, &user("rome", "liqo.io")).is_some());
     }
@@ -224,13 +240,38 @@ mod tests {
         let room = Room::default();
         let declared = user("rome-user", "declared");
         let held: Vec<_> = (0..HALF / 2).map(|_| enter(&room, &declared)).collect();
-        assert!(room.enter(&declared).now_or_never().is_none(), "it waits");
+        let more = |bytes| room.enter(&declared, bytes).now_or_never();
+        assert!(more(SMALL).is_none(), "it waits");
+        assert!(more(SMALL + 1).unwrap().is_none(), "it is refused");
         let admin = user("kubernetes-admin", "system:masters");
         assert!(enter(&room, &admin).is_some());
         drop(held);
         drop(enter(&room, &declared));
         drop(room.of_user("nobody"));
         assert_eq!(locked(&room.of_users).len(), 1, "the others are forgotten");
+    }
+
+    /// The largest review takes the whole share of a peer, a quarter of the peers' room, and half of
+    /// what one other user gets.
+    #[test]
+    fn large_reviews_take_more_room_and_leave_that_of_others_to_them() {
+        let room = Room::default();
+        let enter = |user: &UserInfo, bytes| room.enter(user, bytes).now_or_never();
+        let (rome, turin) = (user("rome", "liqo.io"), user("turin", "liqo.io"));
+        let whole = enter(&rome, LARGEST_BODY).unwrap().unwrap();
+        assert!(enter(&rome, 0).unwrap().is_none());
+        drop(whole);
+        let halves: Vec<_> = (0..3).map(|_| enter(&rome, MIB + 1).unwrap()).collect();
+        assert_eq!(halves.iter().flatten().count(), 2);
+        let peers = (0..4).map(|number| user(&format!("peer-{number}"), "liqo.io"));
+        let peers: Vec<_> = peers.map(|it| enter(&it, LARGEST_BODY).unwrap()).collect();
+        assert_eq!(peers.iter().flatten().count(), 3);
+        assert!(enter(&turin, MIB).unwrap().is_none());
+        let admins = ["kubernetes-admin", "jane"].map(|name| user(name, "system:masters"));
+        let held = admins.iter().flat_map(|admin| [admin; 3]);
+        let held: Vec<_> = held.map(|it| enter(it, LARGEST_BODY).unwrap()).collect();
+        assert_eq!(held.iter().flatten().count(), 4);
+        assert!(enter(&user("third", "developers"), MIB).is_none());
     }
 
     #[test]

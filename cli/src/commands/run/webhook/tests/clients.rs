@@ -23,10 +23,12 @@ use rustls::{
     pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
 };
 use serde_json::{Value, json};
+use tokio::time::timeout;
 use tower::ServiceExt;
 
 use super::{
-    super::router, Fake, Found, Running, Surroundings, ready, request, reviewed, slice, tenant,
+    super::{super::connections::Bodies, router},
+    Fake, Found, Running, Surroundings, ready, request, reviewed, slice, tenant,
 };
 
 type Authority = CertifiedIssuer<'static, KeyPair>;
@@ -141,5 +143,23 @@ async fn a_peer_with_too_many_reviews_is_denied_and_others_are_judged() {
     tokio::select! {
         _ = of_rome => panic!("the cluster has answered"),
         () = others => {}
+    }
+}
+
+/// While the cluster is asked about it, the room bounds it.
+#[tokio::test]
+async fn a_large_review_with_a_place_lets_the_next_large_body_be_read() {
+    let (bodies, unknown) = (Bodies::default(), None);
+    let mut held = Vec::new();
+    while let Some(Some(one)) = bodies.admit(unknown).now_or_never() {
+        held.push(one);
+    }
+    let review = reviewed(&creation("held", "rome", "liqo.io"));
+    let asked = Request::post("/validate/resourceslices").extension(held.pop().unwrap());
+    let asked = asked.body(Body::from(review)).unwrap();
+    let webhook = router(Holding::default());
+    tokio::select! {
+        _ = webhook.oneshot(asked) => panic!("the cluster has answered"),
+        next = timeout(Duration::from_secs(10), bodies.admit(unknown)) => assert!(next.is_ok()),
     }
 }
