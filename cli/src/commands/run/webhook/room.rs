@@ -111,7 +111,8 @@ impl Default for Room {
 
 impl Room {
     /// The places for a review of this user's request, which has so many bytes. A peer gets none,
-    /// if it has too many, or all peers have. Others wait for them.
+    /// if it has too many, or all peers have. Others wait for them. Only a large review of a user
+    /// with too many gets none.
     async fn enter(&self, user: &UserInfo, bytes: usize) -> Option<Place> {
         let places = u32::try_from(bytes.div_ceil(MIB).max(1)).ok()?;
         let Some(peer) = peer(user) else {
