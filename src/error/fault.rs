@@ -30,9 +30,9 @@ pub enum Fault {
     ApiMisuse(#[from] ApiMisuse),
 }
 
-/// A person may carry a message to another cluster, or an earlier one once more, and a cluster whose
-/// key was rotated, or that was made anew, has another key: this shows no misbehaviour of the peer. It is refused in the same
-/// way, since it may be a forgery.
+/// A person may carry a message to another cluster, or an earlier one once more, and may damage it.
+/// A cluster whose key was rotated, or that was made anew, has another key. None of this shows
+/// misbehaviour of the peer. It is refused in the same way, since it may be a forgery.
 fn of_misbehaved(peer: &PeerMisbehaved) -> String {
     let what = match peer {
         PeerMisbehaved::NonceSignature(SignatureError::Mismatch) => "for another nonce",

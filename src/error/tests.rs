@@ -199,6 +199,17 @@ fn what_a_person_may_have_carried_is_not_told_as_misbehaviour() {
                 found: 0,
                 expected: 64,
             }),
+            "damaged: ",
+        ),
+        (
+            PeerMisbehaved::NonceSignature(SignatureError::Encoding),
+            "damaged: ",
+        ),
+        (
+            PeerMisbehaved::NonceSignature(SignatureError::TooLong {
+                found: 9000,
+                limit: 512,
+            }),
             "the peer misbehaved: ",
         ),
         (PeerMisbehaved::NonceNotOurs, "the peer misbehaved: "),

@@ -28,11 +28,9 @@ pub(super) fn create(context: &Context, arguments: &CreateNonce) -> Result<()> {
     let is_replaced = match provider.invite()? {
         _ if arguments.replace => true,
         ProviderStand::Refused(error) if is_of_a_nonce_that_serves_no_more(&error) => true,
-        // The Tenant that is there signs an earlier one, and the present one still serves.
-        ProviderStand::Refused(error)
-            if is_of_another_nonce(&error) && provider.awaits_tenant()? =>
-        {
-            false
+        // The present one serves, if it is not the one that was signed before.
+        ProviderStand::Refused(error) if is_of_another_nonce(&error) => {
+            !provider.awaits_tenant()?
         }
         ProviderStand::Refused(error) => return Err(refused(provider.home, peer, &error)),
         ProviderStand::AwaitsTenant | ProviderStand::Tolerated | ProviderStand::Ended => false,

@@ -47,12 +47,6 @@ pub(super) fn run(context: &Context, command: &SignAgain) -> Result<()> {
     )?;
     match stand {
         ProviderStand::Refused(error) => Err(refused(&home, peer, &error)),
-        ProviderStand::Authenticated => {
-            let channel = provider.status()?.renewal_channel;
-            let carried = anew::carried(&provider, channel, holder);
-            context.printer.message(&carried);
-            Ok(())
-        }
         _ => Ok(()),
     }
 }

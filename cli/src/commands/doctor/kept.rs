@@ -9,7 +9,7 @@ use super::Finding;
 use crate::{
     home::Home,
     output::{escaped, program, quoted},
-    overview::Peering,
+    overview::{Peering, Role},
 };
 
 /// The deleted objects that wait for a provider, and what helps if it is gone for good.
@@ -21,7 +21,9 @@ pub(super) fn of<'o>(objects: impl Iterator<Item = &'o Object>) -> Vec<Finding> 
 /// its end comes.
 pub(in crate::commands) fn of_peering(home: &Home, peering: &Peering) -> Option<Finding> {
     let mut tenants = home.objects().filter(|it| it.id().kind == Kind::Tenant);
-    let tenant = tenants.find(|it| it.id().name == peering.peer)?;
+    let tenant = tenants.find(|it| it.id().name == peering.peer);
+    // One cluster may be both.
+    let tenant = tenant.filter(|_| peering.role == Role::Consumer)?;
     let (id, metadata) = (tenant.id(), tenant.metadata());
     let ours = |finalizer: &String| finalizer == names::TENANT_FINALIZER;
     let others = &metadata.finalizers;

@@ -42,8 +42,9 @@ pub(super) fn sign(
             let until = present.not_after;
             let done = format!("The certificate of {shown} is signed again, until {until}");
             context.printer.info(Side::Only, &done)?;
-            let carried = carried(&provider, status.renewal_channel, holder);
-            context.printer.message(&carried);
+            context
+                .printer
+                .message(&carried(&provider, &status, holder));
             Ok(())
         }
         Some((_, Renewal::Denied { error, .. })) => {
@@ -71,11 +72,7 @@ fn in_force<'s>(status: &'s Status, holder: &Holder) -> Option<(&'s Certificate,
 }
 
 /// How the consumer gets the new certificate.
-pub(super) fn carried(
-    provider: &ProviderSide<'_>,
-    channel: RenewalChannel,
-    holder: &Holder,
-) -> String {
+fn carried(provider: &ProviderSide<'_>, status: &Status, holder: &Holder) -> String {
     let (peer, home) = (&provider.peer, &*provider.home);
     let generate = |what: &str| {
         let (program, options) = (program(), home.site().options());
@@ -90,7 +87,7 @@ pub(super) fn carried(
             program()
         ),
     };
-    match (holder, channel) {
+    match (holder, status.renewal_channel) {
         (Holder::Slice(name), _) => {
             let name = escaped(name);
             let by_files = by_files(&format!("resourceslice {name}"));

@@ -31,6 +31,9 @@ fn the_end_is_awaited_by_default() {
             "{run:?}"
         );
     }
+    let doctor = folder.run("doctor --kubeconfig milan");
+    let remedy = "If that program is gone for good: take it out by kubectl -n liqo-tenant-rome edit tenants.authentication.liqo.io rome. Then";
+    assert!(doctor.out.contains(remedy), "{doctor:?}");
     let said = folder.ok(&format!("{end} --wait=false"));
     assert!(said.contains("Tenant correctly deleted"), "{said}");
     assert_eq!(milan.named("tenants", "rome").len(), 1);
@@ -55,4 +58,23 @@ fn an_end_is_awaited_if_one_of_the_two_is_a_cluster() {
     assert_eq!(run.code, 4, "{run:?}");
     assert!(run.err.contains("example.org/other"), "{run:?}");
     folder.ok(&format!("unauthenticate --yes {both} --wait=false"));
+}
+
+/// On a cluster, a deleted slice goes before its Identity. Nothing is lost.
+#[test]
+fn an_identity_without_its_slice_is_not_lost_on_a_cluster() {
+    let folder = Folder::new();
+    let (rome, milan) = (
+        Cluster::start(&folder, "rome"),
+        Cluster::start(&folder, "milan"),
+    );
+    milan.has_a_signer();
+    folder.ok("authenticate --kubeconfig rome --remote-kubeconfig milan");
+    let mut identity = rome.named("identities", "controlplane-milan").remove(0);
+    identity["metadata"]["name"] = json!("resourceslice-mypool");
+    identity["spec"]["type"] = json!("ResourceSlice");
+    rome.server.put(identity);
+    let run = folder.run("renew --kubeconfig rome");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(!run.err.contains("is gone"), "{run:?}");
 }

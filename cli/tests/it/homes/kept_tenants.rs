@@ -62,6 +62,19 @@ fn a_tenant_that_another_program_keeps_is_named_until_it_is_gone() {
     folder.ok(AUTHENTICATE);
 }
 
+/// The consumer is a provider, too, and its Tenant is told of once.
+#[test]
+fn a_kept_tenant_of_a_peer_on_both_sides_is_one_finding() {
+    let folder = with_kept_tenant();
+    folder.ok("authenticate --home cl-provider --remote-home cl-consumer");
+    folder.ok("unauthenticate --yes --home cl-consumer --remote-home cl-provider");
+    let (what, _) = finding(&folder, DOCTOR);
+    assert!(
+        what.ends_with("the finalizer example.com/keep keeps it"),
+        "{what}"
+    );
+}
+
 /// What is left of its rights is taken first.
 #[test]
 fn a_tenant_with_the_finalizer_of_this_side_is_not_to_be_deleted() {

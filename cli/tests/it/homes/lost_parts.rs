@@ -207,3 +207,26 @@ fn what_is_on_its_way_is_not_lost() {
     let run = folder.run(&format!("{DOCTOR} -o json"));
     assert!(!run.out.contains("the Tenant of"), "{run:?}");
 }
+
+/// Whatever else has happened to it, one run makes and signs another one.
+#[test]
+fn a_lost_nonce_takes_one_run() {
+    let create = format!("create nonce {OF_CONSUMER} --replace");
+    let release = format!("release --yes {OF_CONSUMER}");
+    for before in [
+        vec![],
+        vec![&create],
+        vec![&release],
+        vec![&create, &release],
+    ] {
+        let folder = with_peering();
+        for command in before {
+            folder.ok(command);
+        }
+        let nonce = "cl-provider/private/liqo-tenant-cl-consumer/secret.liqo-nonce.yaml";
+        fs::remove_file(folder.path(nonce)).unwrap();
+        folder.ok(AUTHENTICATE);
+        is_well(&folder, "cl-consumer");
+        is_well(&folder, "cl-provider");
+    }
+}

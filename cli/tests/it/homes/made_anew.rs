@@ -71,6 +71,7 @@ fn a_home_without_its_keys_is_made_anew_as_printed() {
             let (_, remedy) = finding(&folder, &format!("doctor --home {home}"));
             let command = command_in(&remedy).replace("ca FILE", "ca ca.crt");
             assert_eq!(command, made);
+            assert!(!remedy.contains("other settings"), "{remedy}");
             fs::rename(folder.path("secret"), &file).unwrap();
         }
         fs::rename(folder.path(home), folder.path(&format!("{home}-away"))).unwrap();

@@ -106,6 +106,25 @@ fn a_key_that_is_released_after_its_nonce_was_replaced_leads_to_that_nonce() {
     }
 }
 
+/// The Tenant was changed after it had signed the nonce.
+#[test]
+fn a_used_nonce_is_replaced_while_the_tenant_signs_none() {
+    let folder = with_peering();
+    let used = folder.ok(&format!("get nonce {OF_CONSUMER}"));
+    let file = "cl-provider/manifests/liqo-tenant-cl-consumer/tenant.cl-consumer.yaml";
+    let text = folder.read(file);
+    let (before, after) = text.split_once("  signature: ").unwrap();
+    let (signature, rest) = after.split_once('\n').unwrap();
+    let other = format!("AAAA{}", &signature[4..]);
+    folder.write(file, &format!("{before}  signature: {other}\n{rest}"));
+    let run = folder.run(&format!("create nonce {OF_CONSUMER}"));
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.err.contains("The nonce was replaced"), "{run:?}");
+    assert!(!run.out.contains(used.trim()), "{run:?}");
+    folder.ok(AUTHENTICATE);
+    is_well(&folder, "cl-provider");
+}
+
 /// With `peerAgainDays`, the nonce of a peering that has ended serves again.
 #[test]
 fn a_nonce_that_serves_again_after_the_end_is_taken_back() {
