@@ -42,6 +42,36 @@ fn comes_back(rome: &Cluster, renew: &Value, of_renew: Value) {
     rome.server.replace(&identity);
 }
 
+/// By a kubeconfig. What a replicator carries needs no command.
+#[test]
+fn what_is_refused_on_a_cluster_names_the_command_that_authenticates_again() {
+    let folder = Folder::new();
+    let (rome, _milan, renew) = authenticated(&folder);
+    let command = "liqo-auth authenticate --kubeconfig rome --remote-kubeconfig FILE";
+    let refused = |code: &str| {
+        let told = folder.ok("status --kubeconfig rome -o json");
+        let told: Value = serde_json::from_str(&told).unwrap();
+        let refused = told["peerings"][0]["refused"][0].clone();
+        assert_eq!(refused["error"]["remedy"]["code"], code, "{refused:#}");
+        refused
+    };
+    let identity = rome.named("identities", "controlplane-milan").remove(0);
+    let mut other = json!({ "authParams": identity["spec"]["authParams"].clone() });
+    other["authParams"]["signedCRT"] = answer(400)["authParams"]["signedCRT"].clone();
+    rome.server.patch_status(&renew, other).unwrap();
+    let of_renew = refused("carryAnswer");
+    assert_eq!(of_renew["command"], Value::Null);
+    let advice = of_renew["error"]["advice"].as_str().unwrap();
+    assert!(of_renew["text"].as_str().unwrap().ends_with(advice));
+
+    comes_back(&rome, &renew, answer(10));
+    let of_identity = refused("authenticateAgain");
+    assert_eq!(of_identity["command"], command);
+    let text = of_identity["text"].as_str().unwrap();
+    let told = format!("`{command}` (or --remote-home DIR)");
+    assert!(text.contains(&told), "{text}");
+}
+
 #[test]
 fn an_expired_answer_goes_before_the_identity_comes() {
     let folder = Folder::new();

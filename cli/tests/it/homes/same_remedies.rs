@@ -8,13 +8,14 @@ use super::ways_out::{OF_CONSUMER, with_peering};
 use crate::tool::Folder;
 
 /// How the command of each remedy begins.
-const COMMANDS: [(&str, &[&str]); 6] = [
+const COMMANDS: [(&str, &[&str]); 7] = [
     ("approve", &["approve tenant "]),
     ("authenticateAgain", &["authenticate "]),
     (
         "carryAnswer",
         &["generate renew ", "generate resourceslice "],
     ),
+    ("carryNonce", &["generate tenant "]),
     ("carryRequest", &["apply -f FILE "]),
     ("release", &["release "]),
     ("replaceNonce", &["create nonce "]),
@@ -152,6 +153,24 @@ fn what_differs_from_a_pin_has_the_same_remedy_in_data_and_text() {
 }
 
 #[test]
+fn a_nonce_for_others_has_the_same_remedy_in_data_and_text() {
+    let folder = Folder::with_homes();
+    folder.tenant();
+    folder.ok("create nonce --home cl-provider --remote-cluster-id cl-other");
+    let [own, others] = ["cl-consumer", "cl-other"].map(|peer| {
+        let secret = format!("cl-provider/private/liqo-tenant-{peer}/secret.liqo-nonce.yaml");
+        let secret = folder.read(&secret);
+        let nonce = secret
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("nonce: "));
+        nonce.unwrap().to_owned()
+    });
+    let signed = "cl-consumer/private/liqo-tenant-cl-provider/secret.liqo-signed-nonce.yaml";
+    replaced(&folder, signed, &own, &others);
+    assert_eq!(compared(&folder, "")[0], ["carryNonce"]);
+}
+
+#[test]
 fn what_an_administrator_decides_has_the_same_remedy_in_data_and_text() {
     let folder = Folder::new();
     folder.ok("init --home cl-consumer");
@@ -191,6 +210,16 @@ fn a_renewal_that_a_person_carries_has_the_same_remedy_in_data_and_text() {
     let ask = "liqo-auth generate resourceslice mypool --home cl-consumer --remote-cluster-id cl-provider";
     let [identity, answer] = ["carryIdentity", "carryAnswer"].map(Value::from);
     assert_eq!(waits, [(&identity, take), (&answer, ask)]);
+    let carry = "this side: carry mypool to cl-provider, and its answer back";
+    assert_eq!(told["peerings"][0]["waitsFor"][1]["text"], carry);
+    let doctor = folder.run(&format!("doctor {due} -o json"));
+    let found: Value = serde_json::from_str(&doctor.out).unwrap();
+    let remedies = found["findings"].as_array().unwrap().iter();
+    let remedies: Vec<&str> = remedies.filter_map(|it| it["remedy"].as_str()).collect();
+    for command in [take, ask] {
+        let end = format!(". The command is {command}");
+        assert!(remedies.iter().any(|it| it.ends_with(&end)), "{doctor:?}");
+    }
     let run = folder.run(&format!("renew {due} --write-at-this-time"));
     for command in [take, ask] {
         let told = format!(
