@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -40,6 +41,17 @@ func TestAPeeringThatDoesNotComeToRestIsAnError(t *testing.T) {
 	}
 	if e.deliveries != delivered {
 		t.Error("a message is sent before its step is settled")
+	}
+}
+
+// What can be tried again is tried again by the queue, and all else is reported alone.
+func TestARefusalThatCanBeTriedAgainIsAnError(t *testing.T) {
+	down := &liqoauth.Error{Code: "backend-failed", Disposition: "retry"}
+	found, err := result(&liqoauth.Next{Again: time.Minute, Step: liqoauth.Step{Refused: []liqoauth.Refused{
+		{}, {Error: down}, {Error: &liqoauth.Error{Code: "key-changed", Disposition: "waitForChange"}},
+	}}})
+	if !errors.Is(err, down.Code) || errors.Is(err, liqoauth.Code("key-changed")) || found.RequeueAfter != time.Minute {
+		t.Errorf("%+v, %v", found, err)
 	}
 }
 
