@@ -14,7 +14,7 @@ pub(crate) fn wrapped(text: &str, width: Option<usize>, indent: usize) -> String
     let mut lines = start.to_owned();
     let mut used = start.len();
     let program = program();
-    let words = units(text, &program);
+    let words = units(text, program);
     let words = words.into_iter().flat_map(|word| parts(word, width));
     for (number, word) in words.enumerate() {
         let length = columns(word);

@@ -206,6 +206,7 @@ async fn within_limits(
     let answered = timeout(LONGEST_REQUEST, async {
         let (mut parts, body) = request.into_parts();
         let most = body.size_hint().upper();
+        let most = most.and_then(|most| usize::try_from(most).ok());
         if let Some(large) = bodies.admit(most).await {
             parts.extensions.insert(large);
         }

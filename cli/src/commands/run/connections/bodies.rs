@@ -27,8 +27,8 @@ impl Default for Bodies {
 impl Bodies {
     /// Waits until a body with at most so many bytes may be read. `None` stands for one that does
     /// not say how large it is. Returns `None` for a small one, which may be read at once.
-    pub(in crate::commands::run) async fn admit(&self, most: Option<u64>) -> Option<LargeBody> {
-        if most.is_some_and(|most| most <= SMALL as u64) {
+    pub(in crate::commands::run) async fn admit(&self, most: Option<usize>) -> Option<LargeBody> {
+        if most.is_some_and(|most| most <= SMALL) {
             return None;
         }
         let permit = self.large.clone().acquire_owned().await.ok()?;
@@ -52,11 +52,11 @@ mod tests {
     fn a_large_body_waits_for_another_and_a_small_one_does_not() {
         let bodies = Bodies::default();
         let admit = |most| bodies.admit(most).now_or_never();
-        let (large, unknown) = (Some(SMALL as u64 + 1), None);
+        let (large, unknown) = (Some(SMALL + 1), None);
         let held = [large, unknown, large, unknown].map(|most| admit(most).unwrap());
         assert!(held.iter().all(Option::is_some));
         assert!(admit(large).is_none() && admit(unknown).is_none());
-        assert!(admit(Some(SMALL as u64)).unwrap().is_none());
+        assert!(admit(Some(SMALL)).unwrap().is_none());
         drop(held);
         assert!(admit(large).unwrap().is_some());
     }
