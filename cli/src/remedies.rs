@@ -131,7 +131,13 @@ fn deed(
             )
         }
         Remedy::AuthenticateAgain => authenticate_again(home, peer),
-        Remedy::CarryAnswer { object } => Carried::of(home, object)?.answer_again(home, peer),
+        Remedy::CarryAnswer { object } => {
+            let again = Carried::of(home, object)?.answer_again(home, peer);
+            match is_for_another_key(error) && role == Role::Provider {
+                true => format!("{again} {}", released(home, peer)),
+                false => again,
+            }
+        }
         Remedy::CarryRequest { object } => {
             Carried::of(home, object)?.request_again(home, peer, &command()?)
         }
@@ -177,6 +183,17 @@ fn restored(home: &Home, peer: &ClusterId) -> String {
     let (program, own) = (program(), home.cluster_id());
     format!(
         "If this cluster or {peer} was restored from a backup, an earlier key is back. Then have the administrator of {peer} run {program} release --remote-cluster-id {own}, and {program} create nonce --remote-cluster-id {own}."
+    )
+}
+
+/// What to do if a cluster has an earlier key again, with the commands of this side.
+fn released(home: &Home, peer: &ClusterId) -> String {
+    let together = with_options(home, &format!("authenticate {}", other_cluster(home)[0]));
+    let sign = format!("generate tenant --remote-cluster-id {peer} --nonce NONCE");
+    format!(
+        "{} After that, this side authenticates again by {together}, or signs that nonce by {}.",
+        restored(home, peer),
+        with_options(home, &sign)
     )
 }
 

@@ -7,7 +7,8 @@ mod let_in;
 mod steps;
 
 use liqo_auth::{
-    crypto::{Nonce, SigningKey},
+    crypto::{Nonce, SignatureError, SigningKey},
+    error::{CommitmentFault, Fault, PeerMisbehaved},
     machine::{Notice, replication},
     model::{ClusterId, Identity, Metadata, ObjectRef, Renew, ResourceSlice, Timestamp},
 };
@@ -144,16 +145,15 @@ fn exchange(
     let stand = provider.invite()?;
     let held = matches!(consumer.stand()?, Some(ConsumerStand::Authenticated(_)));
     let has_new_key = held && consumer.home.has_new_key(&provider_id)?;
+    let is_running = held && !has_new_key && matches!(stand, ProviderStand::Authenticated);
+    let is_restored = is_running && answers_another_handshake(&provider, &consumer)?;
     // A nonce that was made for the running peering is still to be signed.
-    let done = held
-        && !has_new_key
-        && matches!(stand, ProviderStand::Authenticated)
-        && !provider.awaits_tenant()?;
+    let done = is_running && !is_restored && !provider.awaits_tenant()?;
     let serves_no_more = matches!(
         &stand,
         ProviderStand::Refused(error) if is_of_a_nonce_that_serves_no_more(error)
     );
-    if has_new_key || serves_no_more {
+    if has_new_key || is_restored || serves_no_more {
         // The new key signs a nonce that no key has signed.
         provider.replace_nonce()?;
     }
@@ -352,8 +352,28 @@ fn know_provider(given: &Known, local: &mut Home, remote: &Home) -> Result<()> {
     keep(local, &provider_id, &said)
 }
 
-/// The provider's nonce. A new one replaces it if a nonce is needed and it has
-/// expired.
+/// Whether the provider's Identity answers another nonce than the one that this consumer has signed
+/// last: the consumer was restored from before it signed that.
+fn answers_another_handshake(
+    provider: &ProviderSide<'_>,
+    consumer: &ConsumerSide<'_>,
+) -> Result<bool> {
+    let Some(identity) = provider.identity(None)? else {
+        return Ok(false);
+    };
+    let refusal = consumer.would_accept(identity)?.err();
+    Ok(refusal.is_some_and(|error| {
+        matches!(
+            error.fault(),
+            Fault::PeerMisbehaved(PeerMisbehaved::Commitment(CommitmentFault::Signature(
+                SignatureError::Mismatch
+            )))
+        )
+    }) && consumer.signed_nonce().is_some())
+}
+
+/// The provider's nonce. A new one replaces it if a nonce is needed, and it has expired, or the
+/// consumer has ended the peering that was made with it.
 fn usable_nonce(
     provider: &mut ProviderSide<'_>,
     consumer: &ConsumerSide<'_>,
@@ -366,12 +386,15 @@ fn usable_nonce(
             .is_some_and(|nonce| nonce.expires() <= now)
     };
     let signed = consumer.signed_nonce();
-    let present = provider.nonce();
-    match present {
-        Some(nonce) if done || signed.as_ref() == Some(&nonce) || !expired(&nonce) => {
-            return Ok(nonce);
-        }
-        _ => {}
+    let serves = |nonce: &Nonce| -> Result<bool> {
+        let refusal = consumer.would_accept(nonce.clone())?.err();
+        let is_used = refusal.is_some_and(|error| is_of_a_nonce_that_serves_no_more(&error));
+        Ok(!is_used && (signed.as_ref() == Some(nonce) || !expired(nonce)))
+    };
+    if let Some(nonce) = provider.nonce()
+        && (done || serves(&nonce)?)
+    {
+        return Ok(nonce);
     }
     provider.replace_nonce()?;
     provider

@@ -52,6 +52,8 @@ fn of_misbehaviour(fault: &PeerMisbehaved, object: Option<&ObjectRef>) -> Option
         PeerMisbehaved::NonceForOthers | PeerMisbehaved::NonceSignature(_) => {
             Some(Remedy::CarryNonce)
         }
+        // A nonce that comes to be signed is no object.
+        PeerMisbehaved::NonceUsed if object.is_none() => Some(Remedy::AuthenticateAgain),
         PeerMisbehaved::NonceUsed | PeerMisbehaved::NonceNotOurs => another_nonce(object),
         PeerMisbehaved::ClusterId(_)
         | PeerMisbehaved::NameMismatch { .. }
@@ -247,6 +249,15 @@ mod tests {
         let identity = object(Kind::Identity, "controlplane-rome");
         let again = || Some(Remedy::AuthenticateAgain);
         assert_eq!(of_certificates(&identity), [again(), again(), None, None]);
+    }
+
+    #[test]
+    fn another_nonce_is_made_where_the_used_one_is_and_comes_by_authenticating() {
+        let stored = object(Kind::Secret, names::NONCE_SECRET);
+        let used = || PeerMisbehaved::NonceUsed;
+        assert_eq!(of(used(), &stored), Some(Remedy::ReplaceNonce));
+        let received = Error::new(used(), None, "data.nonce");
+        assert_eq!(received.remedy(), Some(Remedy::AuthenticateAgain));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     changed_providers::in_ticks,
-    ways_out::{AUTHENTICATE, command_in, copied, is_well, with_peering},
+    ways_out::{AUTHENTICATE, OF_CONSUMER, command_in, copied, is_well, with_peering},
 };
 use crate::tool::Folder;
 
@@ -58,6 +58,56 @@ fn a_whole_home_is_led_to_the_release_by_the_doctor() {
         is_well(&folder, "cl-provider");
         assert_eq!(said(&folder, "cl-consumer").1, Vec::<String>::new());
     }
+}
+
+/// What carries a renewal comes upon it first.
+#[test]
+fn a_whole_home_is_led_to_the_release_by_what_carries_renewals() {
+    for home in ["cl-consumer", "cl-provider"] {
+        let folder = restored(home);
+        let run = folder.run("replicate --home cl-consumer --remote-home cl-provider");
+        assert_eq!(run.code, 3, "{run:?}");
+        let (_, after) = run.err.split_once("an earlier key is back").unwrap();
+        let (release, after) = after.split_once(", and ").unwrap();
+        let (release, invite) = (command_in(release), command_in(after));
+        assert!(release.starts_with("release "), "{run:?}");
+        folder.ok(&format!("{release} --home cl-provider --yes"));
+        folder.ok(&format!("{invite} --home cl-provider"));
+        folder.ok(AUTHENTICATE);
+        is_well(&folder, "cl-consumer");
+        is_well(&folder, "cl-provider");
+    }
+}
+
+/// The provider's Identity answers a nonce that the restored home has never seen.
+#[test]
+fn a_consumer_from_before_its_last_handshake_needs_one_command() {
+    let folder = with_peering();
+    copied(&folder.path("cl-consumer"), &folder.path("backup"));
+    folder.ok(&format!("create nonce {OF_CONSUMER} --replace"));
+    folder.ok(AUTHENTICATE);
+    fs::remove_dir_all(folder.path("cl-consumer")).unwrap();
+    fs::rename(folder.path("backup"), folder.path("cl-consumer")).unwrap();
+    folder.ok(AUTHENTICATE);
+    is_well(&folder, "cl-consumer");
+    is_well(&folder, "cl-provider");
+    let before = folder.snapshot();
+    folder.ok(AUTHENTICATE);
+    assert!(before == folder.snapshot(), "nothing is left to do");
+}
+
+#[test]
+fn a_peering_that_the_consumer_has_ended_alone_begins_again_by_one_command() {
+    let folder = with_peering();
+    let nonce = folder.ok(&format!("get nonce {OF_CONSUMER}"));
+    folder.ok("unauthenticate --yes --home cl-consumer --remote-cluster-id cl-provider");
+    let generate = "generate tenant --home cl-consumer --remote-cluster-id cl-provider --nonce -";
+    let error = folder.refused(generate, &nonce, 3);
+    let by_files = "By files, the administrator of cl-provider runs `liqo-auth create nonce --remote-cluster-id cl-consumer --replace`";
+    assert!(error.contains(by_files), "{error}");
+    folder.ok(AUTHENTICATE);
+    is_well(&folder, "cl-consumer");
+    is_well(&folder, "cl-provider");
 }
 
 /// The provider has pinned the key of the home that was lost.
