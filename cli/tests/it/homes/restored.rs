@@ -130,6 +130,26 @@ fn a_consumer_that_was_made_anew_is_released_as_the_doctor_says() {
     is_well(&folder, "cl-provider");
 }
 
+/// The consumer has pinned the address, the CA and the key of the home that was lost.
+#[test]
+fn a_provider_that_was_made_anew_is_released_as_the_doctor_says() {
+    let folder = with_peering();
+    fs::remove_dir_all(folder.path("cl-provider")).unwrap();
+    folder.ok("init --home cl-provider --api-server https://172.19.0.3:6443");
+    assert_eq!(folder.run(AUTHENTICATE).code, 3);
+    let (_, notes) = said(&folder, "cl-consumer");
+    let [note] = notes.as_slice() else {
+        panic!("{notes:?}");
+    };
+    let said_of_it = "cl-provider answered with another address, CA or key";
+    assert!(note.contains(said_of_it), "{note}");
+    let (_, command) = note.split_once("The command is ").unwrap();
+    folder.ok(&format!("{} --yes", command_in(command)));
+    folder.ok(AUTHENTICATE);
+    is_well(&folder, "cl-consumer");
+    is_well(&folder, "cl-provider");
+}
+
 #[test]
 fn a_home_of_which_only_the_records_came_back_is_led_on() {
     for home in ["cl-consumer", "cl-provider"] {
