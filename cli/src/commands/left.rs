@@ -51,6 +51,14 @@ impl Left {
         }
     }
 
+    /// What waits for this.
+    pub(super) fn waiting(why: String) -> Self {
+        Self {
+            waits: Some(why),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn and(mut self, other: Self) -> Self {
         self.names.extend(other.names);
         Self {

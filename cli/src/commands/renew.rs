@@ -95,12 +95,12 @@ fn both(context: &Context, arguments: &Renew) -> Result<()> {
     if is_peer(&local, &remote_id, Role::Provider) {
         lost = lost.and(Left::of_lost_slices(&local, &remote_id));
         Pair::new(&mut local, &mut remote, &context.policy, context.clock)?.settle()?;
-        warn(context, &local, &remote)?;
+        lost = lost.and(closed(context, &mut local, &remote)?);
     }
     if is_peer(&local, &remote_id, Role::Consumer) {
         lost = lost.and(Left::of_lost_slices(&remote, &local_id));
         Pair::new(&mut remote, &mut local, &context.policy, context.clock)?.settle()?;
-        warn(context, &remote, &local)?;
+        lost = lost.and(closed(context, &mut remote, &local)?);
     }
     let (only_remote, only_local) = (Some(&remote_id), Some(&local_id));
     let at_local = tell(context, &mut local, &before.0, only_remote, Side::Local)?;
@@ -108,12 +108,17 @@ fn both(context: &Context, arguments: &Renew) -> Result<()> {
     at_local.and(at_remote).and(lost).judge()
 }
 
-/// Prints why nothing was carried, if there is a reason.
-fn warn(context: &Context, consumer: &Home, provider: &Home) -> Result<()> {
-    if let Some(why) = replicate::closed(context, consumer, provider)? {
-        context.printer.warning(&why);
+/// Why nothing was carried, if there is a reason: what is left if a slice waits for it, and else a
+/// warning.
+fn closed(context: &Context, consumer: &mut Home, provider: &Home) -> Result<Left> {
+    let Some(why) = replicate::closed(context, consumer, provider)? else {
+        return Ok(Left::default());
+    };
+    if replicate::awaits_decision(context, consumer, provider.cluster_id())? {
+        return Ok(Left::waiting(why));
     }
-    Ok(())
+    context.printer.warning(&why);
+    Ok(Left::default())
 }
 
 /// Renews the certificates of one peering on this home alone.

@@ -11,7 +11,7 @@ use crate::{
     failure::{Failure, Result, paragraph},
     home::Home,
     output::{Side, program},
-    overview::{self, Role},
+    overview::{self, Peering, Role, Waits},
     pair::{Homes, Pair, binds, has_identity},
     provider_side::{ProviderStand, has_tenant, refused},
     remedies,
@@ -85,14 +85,8 @@ fn settle(context: &Context, consumer: &mut Home, provider: &mut Home, side: Sid
     if let ProviderStand::Refused(error) = rest.provider {
         return Err(refused(provider, consumer.cluster_id(), &error));
     }
-    if let Some(why) = closed(context, consumer, provider)? {
-        return Err(Failure::waiting(match rest.provider {
-            ProviderStand::Drained => {
-                let lift = remedies::lift_drain(provider, consumer.cluster_id());
-                format!("{why}. {lift}")
-            }
-            _ => why,
-        }));
+    if let Some(why) = shut(context, consumer, provider, &rest.provider)? {
+        return Err(Failure::waiting(why));
     }
     let at_consumer = left(context, consumer, &provider_id, Role::Provider)?;
     let at_provider = left(context, provider, &consumer_id, Role::Consumer)?;
@@ -105,11 +99,47 @@ fn settle(context: &Context, consumer: &mut Home, provider: &mut Home, side: Sid
 
 /// What is due or refused on one side of the peering.
 fn left(context: &Context, home: &mut Home, peer: &ClusterId, role: Role) -> Result<Left> {
-    let peerings = overview::peerings(context, home)?;
+    let peering = peering(context, home, peer, role)?;
     let now = context.clock.now()?;
-    let mut peerings = peerings.iter();
-    let peering = peerings.find(|it| it.role == role && it.peer == peer.as_str());
-    Ok(peering.map_or_else(Left::default, |peering| Left::of(home, peering, now)))
+    Ok(peering.map_or_else(Left::default, |peering| Left::of(home, &peering, now)))
+}
+
+fn peering(
+    context: &Context,
+    home: &mut Home,
+    peer: &ClusterId,
+    role: Role,
+) -> Result<Option<Peering>> {
+    let mut peerings = overview::peerings(context, home)?.into_iter();
+    Ok(peerings.find(|it| it.role == role && it.peer == peer.as_str()))
+}
+
+/// Whether a slice of a consumer waits for its provider's decision.
+pub(super) fn awaits_decision(
+    context: &Context,
+    consumer: &mut Home,
+    provider: &ClusterId,
+) -> Result<bool> {
+    let peering = peering(context, consumer, provider, Role::Provider)?;
+    let waits = peering.iter().flat_map(|it| &it.waits_for);
+    Ok(waits.into_iter().any(Waits::is_for_a_slice))
+}
+
+/// The reason why nothing was carried, with the command that helps, also if the consumer is drained.
+pub(super) fn shut(
+    context: &Context,
+    consumer: &Home,
+    provider: &Home,
+    stand: &ProviderStand,
+) -> Result<Option<String>> {
+    let why = closed(context, consumer, provider)?;
+    Ok(why.map(|why| match stand {
+        ProviderStand::Drained => {
+            let lift = remedies::lift_drain(provider, consumer.cluster_id());
+            format!("{why}. {lift}")
+        }
+        _ => why,
+    }))
 }
 
 /// The reason why nothing can be carried between a consumer and its provider, if

@@ -17,7 +17,7 @@ use liqo_auth::{
     },
 };
 
-use super::listing;
+use super::{listing, replicate};
 use crate::{
     arguments::{CreateResourceSlice, DeleteResourceSlice, Format, List},
     consumer_side::ConsumerSide,
@@ -67,10 +67,17 @@ pub(super) fn create(context: &Context, arguments: &CreateResourceSlice) -> Resu
             .message(&format!("It waits for {peer}. {send}"));
         return Ok(());
     };
-    settle(context, &mut local, &mut remote)?;
+    let stand = settle(context, &mut local, &mut remote)?;
     if let Some(end) = end_of_trial(&remote, local.cluster_id()) {
         context.printer.message(&end);
         return Ok(());
+    }
+    if !is_decided(&local, &peer, name)
+        && let Some(why) = replicate::shut(context, &local, &remote, &stand)?
+    {
+        return Err(Failure::waiting(format!(
+            "{peer} has not decided on the slice {name}: {why}"
+        )));
     }
     tell(
         context,
@@ -87,8 +94,7 @@ fn await_decision(context: &Context, peer: &ClusterId, name: &str) -> Result<()>
     let end = Instant::now() + context.timeout();
     loop {
         let home = context.open(Use::Read)?;
-        let slice = of_peer(&home, peer, name).ok_or_else(|| absent(&home, name))?;
-        if slice.status.condition(Condition::Authentication).is_some() {
+        if is_decided(&home, peer, name) {
             return tell(context, &home, name, peer, "on the provider");
         }
         if Instant::now() >= end {
@@ -101,6 +107,12 @@ fn await_decision(context: &Context, peer: &ClusterId, name: &str) -> Result<()>
         drop(home);
         thread::sleep(PAUSE);
     }
+}
+
+/// Whether the provider has decided on the request of a slice.
+fn is_decided(home: &Home, peer: &ClusterId, name: &str) -> bool {
+    of_peer(home, peer, name)
+        .is_some_and(|slice| slice.status.condition(Condition::Authentication).is_some())
 }
 
 /// What a person does where nobody carries slices to the provider.
@@ -282,7 +294,7 @@ fn print(
     }
 }
 
-fn settle(context: &Context, local: &mut Home, remote: &mut Home) -> Result<()> {
+fn settle(context: &Context, local: &mut Home, remote: &mut Home) -> Result<ProviderStand> {
     let rest = Pair::new(local, remote, &context.policy, context.clock)?.settle()?;
     for notice in &rest.notices {
         let told = noticed(local, remote.cluster_id(), Role::Provider, notice);
@@ -290,7 +302,7 @@ fn settle(context: &Context, local: &mut Home, remote: &mut Home) -> Result<()> 
     }
     match rest.provider {
         ProviderStand::Refused(error) => Err(refused(remote, local.cluster_id(), &error)),
-        _ => Ok(()),
+        stand => Ok(stand),
     }
 }
 

@@ -142,6 +142,11 @@ impl Waits {
         self.what == What::Awaited(Awaited::Identity)
     }
 
+    /// Whether the provider's decision on a slice is awaited.
+    pub(crate) fn is_for_a_slice(&self) -> bool {
+        matches!(self.what, What::Awaited(Awaited::SliceDecision(_)))
+    }
+
     /// Whether this side's signer has to answer.
     pub(crate) fn is_for_the_signer(&self) -> bool {
         matches!(self.remedy, Some(Remedy::AnswerRequest { .. }))

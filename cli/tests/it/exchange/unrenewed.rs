@@ -265,6 +265,52 @@ fn a_provider_that_does_not_know_the_consumer_is_authenticated_with_again() {
     folder.ok(&format!("replicate {BOTH}"));
 }
 
+/// What waits for the provider is due, and what is printed brings it there.
+#[test]
+fn a_slice_that_is_not_carried_is_no_success_of_a_renewal() {
+    let forth = format!("renew {BOTH}");
+    let back = "renew --home cl-provider --remote-home cl-consumer";
+    let folder = with_peering();
+    folder.ok("unauthenticate --yes --home cl-provider --remote-cluster-id cl-consumer");
+    // Nothing is due.
+    let run = folder.run(&forth);
+    let warned = run.err.contains("Warning: cl-provider grants");
+    assert_eq!((run.code, warned), (0, true), "{run:?}");
+    let create = format!("create resourceslice mypool {BOTH}");
+    let again = "cl-provider grants cl-consumer no rights: nothing was carried. The command that authenticates again is liqo-auth ";
+    let undecided = format!("cl-provider has not decided on the slice mypool: {again}");
+    says(&folder.run(&create), 4, &[&undecided, AUTHENTICATE]);
+    for renew in [forth.as_str(), back] {
+        let run = folder.run(renew);
+        says(&run, 4, &[again, AUTHENTICATE]);
+        assert_eq!(run.err.matches(again).count(), 1, "{run:?}");
+    }
+    let run = folder.run(&format!("{forth} -o json"));
+    assert_eq!(run.code, 4, "{run:?}");
+    assert_eq!(json_of(&run)["outcome"], "waiting");
+    folder.ok(AUTHENTICATE);
+    folder.ok(&forth);
+    let said = folder.ok(&create);
+    assert!(said.contains("resources: Accepted"), "{said}");
+}
+
+#[test]
+fn a_new_slice_of_a_drained_consumer_names_what_lifts_the_drain() {
+    let folder = with_peering();
+    folder.ok("drain tenant cl-consumer --home cl-provider");
+    let create = format!("create resourceslice mypool {BOTH}");
+    let lift = "The command is liqo-auth uncordon tenant cl-consumer --home cl-provider.";
+    says(&folder.run(&create), 4, &["has not decided", lift]);
+    let run = folder.run(&format!("renew {BOTH}"));
+    says(&run, 4, &["nothing was carried"]);
+    assert!(run.err.contains(lift), "{run:?}");
+    folder.ok("uncordon tenant cl-consumer --home cl-provider");
+    folder.ok(&create);
+    // A slice that is decided stays so.
+    folder.ok("drain tenant cl-consumer --home cl-provider");
+    folder.ok(&create);
+}
+
 /// The provider cannot know whether somebody has carried the Identity.
 #[test]
 fn a_renewal_that_is_carried_by_a_person_is_a_note() {
