@@ -2,6 +2,7 @@
 
 mod carried;
 mod damaged;
+mod lost_nonce;
 mod misdirected;
 mod received;
 mod signed;
@@ -78,10 +79,15 @@ pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
                 tolerated::receive(context, &mut home, &peer, tenant, &subject)?;
             }
             Received::Tenant(tenant) => {
-                let subject = misdirected::with_doubt(&home, &peer, subject);
+                let doubt = misdirected::with_doubt(&home, &peer, subject.clone());
                 let mut provider =
                     ProviderSide::new(&mut home, &peer, &context.policy, context.clock)?;
-                provider.receive_tenant(tenant, &subject)?;
+                let lost = lost_nonce::way_out(&provider);
+                let received = provider.receive_tenant(tenant, &doubt);
+                received.map_err(|failure| match lost {
+                    Some(lost) => refusal(format!("{subject}: {lost}")),
+                    None => failure,
+                })?;
             }
             Received::Identity(identity) => {
                 let mut consumer =

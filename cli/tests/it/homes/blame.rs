@@ -3,6 +3,10 @@
 
 use std::fs;
 
+use super::{
+    lost_parts::with_homes,
+    ways_out::{DOCTOR, OF_CONSUMER, command_in, finding, is_well},
+};
 use crate::tool::Folder;
 
 const GET_NONCE: &str = "get nonce --home cl-provider --remote-cluster-id cl-consumer";
@@ -146,11 +150,11 @@ fn a_deleted_nonce_is_made_again() {
     let secret = "private/liqo-tenant-cl-consumer/secret.liqo-nonce.yaml";
     fs::remove_file(folder.path(&format!("cl-provider/{secret}"))).unwrap();
     let error = folder.refused(APPLY, "", 3);
-    assert_blameless(&error, &["missing: there is no nonce", CREATE_NONCE]);
-    assert!(!error.contains("--replace"), "{error}");
-    folder.ok(CREATE_NONCE);
-    let tenant = folder.ok_with(SIGN, &folder.ok(GET_NONCE));
-    folder.ok_with("apply --home cl-provider -f -", &tenant);
+    let renew = "renew --home cl-provider";
+    assert_blameless(&error, &["missing: there is no nonce", renew]);
+    assert!(!error.contains("create nonce"), "{error}");
+    folder.ok(renew);
+    folder.ok(APPLY);
 }
 
 /// It is printed, since a person may want to compare it.
@@ -280,4 +284,29 @@ fn a_damaged_file_names_the_command_of_its_kind() {
         3,
     );
     assert!(!error.contains("The command is"), "{error}");
+}
+
+/// `apply` names the command that the doctor names.
+#[test]
+fn a_tenant_whose_nonce_this_side_has_lost_is_taken_after_the_printed_command() {
+    let folder = with_homes();
+    folder.write("tenant.yaml", &folder.tenant());
+    let nonce = "cl-provider/private/liqo-tenant-cl-consumer/secret.liqo-nonce.yaml";
+    fs::remove_file(folder.path(nonce)).unwrap();
+    let (_, remedy) = finding(&folder, DOCTOR);
+    let error = folder.refused(APPLY, "", 3);
+    let lost = format!(
+        "Error: tenant.yaml is refused, and nothing was changed: missing: there is no nonce for this peer. cl-provider has invited cl-consumer, and the nonce of the invitation is lost. The command that brings it back is {remedy}. Then apply the Tenant again.\n"
+    );
+    assert_eq!(error, lost);
+    folder.ok(&command_in(&error));
+    folder.ok(APPLY);
+    is_well(&folder, "cl-provider");
+
+    // Nobody is invited any more.
+    let folder = with_homes();
+    folder.write("tenant.yaml", &folder.tenant());
+    folder.ok(&format!("delete nonce {OF_CONSUMER}"));
+    let error = folder.refused(APPLY, "", 3);
+    assert!(error.contains("cl-provider has not invited"), "{error}");
 }

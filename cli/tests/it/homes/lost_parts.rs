@@ -18,7 +18,7 @@ const KUBECONFIG: &str =
 const TENANT: &str = "cl-provider/manifests/liqo-tenant-cl-consumer/tenant.cl-consumer.yaml";
 
 /// Two homes that other machines reach.
-fn with_homes() -> Folder {
+pub(super) fn with_homes() -> Folder {
     let folder = Folder::new();
     folder.ok("init --home cl-consumer --api-server https://172.19.0.2:6443");
     folder.ok("init --home cl-provider --api-server https://172.19.0.3:6443");
@@ -26,7 +26,7 @@ fn with_homes() -> Folder {
 }
 
 /// A doctor's run that finds nothing, and has one note.
-fn note(folder: &Folder, doctor: &str) -> String {
+pub(super) fn note(folder: &Folder, doctor: &str) -> String {
     let run = folder.run(&format!("{doctor} -o json"));
     assert_eq!(run.code, 0, "{run:?}");
     let all: Value = serde_json::from_str(&run.out).unwrap();
