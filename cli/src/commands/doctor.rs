@@ -2,6 +2,7 @@
 
 mod anew;
 mod beside_liqo;
+mod due;
 mod files;
 pub(super) mod kept;
 pub(super) mod lost;
@@ -84,7 +85,7 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
                 let due = peerings.iter().flat_map(|it| {
                     let lost = lost::of(&home, it);
                     match lost.is_empty() {
-                        true => peerings::due(&home, it, now).into_iter().collect(),
+                        true => due::of(&home, it, now).into_iter().collect(),
                         false => lost,
                     }
                 });

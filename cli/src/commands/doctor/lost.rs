@@ -70,7 +70,7 @@ fn trace(home: &Home, peering: &Peering) -> Option<String> {
 }
 
 /// The Secret with the kubeconfig of the control plane, readable or not.
-fn kubeconfig(home: &Home, peer: &str) -> Option<ObjectRef> {
+pub(super) fn kubeconfig(home: &Home, peer: &str) -> Option<ObjectRef> {
     let peer: ClusterId = peer.parse().ok()?;
     let name = names::kubeconfig_secret(&names::identity_name(&peer));
     let mut ids = home.objects().map(|object| object.id());

@@ -123,23 +123,6 @@ fn awaits_signer(peering: &Peering) -> bool {
     waits.clone().any(Waits::is_for_the_signer) && !waits.any(Waits::is_for_a_run)
 }
 
-/// What is due in a home: nobody does it but a person. On a cluster, the controllers do.
-pub(super) fn due(home: &Home, peering: &Peering, now: Timestamp) -> Option<Finding> {
-    let is_due = peering.waits_for.iter().any(Waits::is_for_a_run);
-    // An expired certificate is told with the same remedy.
-    let mut certificates = peering.certificates();
-    let is_told = certificates.any(|(_, certificate)| peering.has_expired(certificate, now));
-    (is_due && !is_told).then(|| {
-        Finding::new(
-            format!(
-                "this side has not done what is due in the peering with {}, which is in the phase {}",
-                peering.peer, peering.phase
-            ),
-            format!("{} renew {}", program(), home.site().options()),
-        )
-    })
-}
-
 fn expired_certificate(
     home: &Home,
     peering: &Peering,

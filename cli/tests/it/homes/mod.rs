@@ -7,6 +7,7 @@ mod blame;
 mod broken_files;
 mod broken_records;
 mod by_hand;
+mod causes;
 mod changed_providers;
 mod expired_by_files;
 mod files;

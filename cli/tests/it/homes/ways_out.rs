@@ -248,6 +248,7 @@ fn an_ended_peering_leaves_with_its_certificate() {
     assert!(peerings("cl-provider", ""));
     let (late, writes) = ("--now +400d", "--write-at-this-time");
     let (_, remedy) = finding(&folder, &format!("{DOCTOR} {late}"));
+    assert_eq!(remedy, "liqo-auth renew --home cl-provider");
     folder.ok(&format!("{} {late} {writes}", command_in(&remedy)));
     assert!(!peerings("cl-provider", late));
 }
@@ -258,10 +259,7 @@ fn what_is_due_is_found_and_done() {
     let kubeconfig = "cl-consumer/private/liqo-tenant-cl-provider/secret.kubeconfig-controlplane-cl-provider.yaml";
     fs::remove_file(folder.path(kubeconfig)).unwrap();
     let (what, remedy) = finding(&folder, "doctor --home cl-consumer");
-    assert_eq!(
-        what,
-        "this side has not done what is due in the peering with cl-provider, which is in the phase NeedsKubeconfig"
-    );
+    assert_eq!(what, "the kubeconfig for cl-provider is missing");
     folder.ok(&command_in(&remedy));
     assert!(folder.path(kubeconfig).exists());
     is_well(&folder, "cl-consumer");
@@ -270,10 +268,8 @@ fn what_is_due_is_found_and_done() {
     let nonce = "cl-provider/private/liqo-tenant-cl-other/secret.liqo-nonce.yaml";
     fs::remove_file(folder.path(nonce)).unwrap();
     let (what, remedy) = finding(&folder, DOCTOR);
-    assert_eq!(
-        what,
-        "this side has not done what is due in the peering with cl-other, which is in the phase NeedsNonce"
-    );
+    let missing = "the nonce is missing that cl-other is invited to sign";
+    assert_eq!(what, missing);
     folder.ok(&command_in(&remedy));
     is_well(&folder, "cl-provider");
 }
