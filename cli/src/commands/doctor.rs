@@ -2,6 +2,7 @@
 
 mod anew;
 mod beside_liqo;
+mod decisions;
 mod due;
 mod files;
 pub(super) mod kept;
@@ -71,6 +72,8 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
             notes.extend(note);
             findings.extend(peerings.iter().flat_map(|it| peerings::of(&home, it, now)));
             findings.extend(peerings.iter().filter_map(|it| kept::of_peering(&home, it)));
+            findings.extend(peerings.iter().flat_map(|it| decisions::denied(&home, it)));
+            notes.extend(peerings.iter().flat_map(decisions::own));
             notes.extend(
                 peerings
                     .iter()

@@ -1,14 +1,15 @@
-//! What `doctor` says of what is due: each cause has its own words, and the
+//! What `doctor` says of what is due, or denied, or waits: each cause has its own words, and the
 //! command that helps.
 
 use std::fs;
 
 use super::{
-    lost_parts::with_homes,
+    lost_parts::{note, with_homes},
     ways_out::{AUTHENTICATE, DOCTOR, OF_CONSUMER, command_in, finding, is_well, with_peering},
 };
 use crate::tool::Folder;
 
+const OF_PROVIDER: &str = "--home cl-consumer --remote-cluster-id cl-provider";
 const CREATE: &str = "create resourceslice mypool --home cl-consumer --remote-home cl-provider";
 
 /// Does what is printed, and looks again.
@@ -82,4 +83,75 @@ fn an_invitation_that_ends_with_its_nonce_is_named() {
     assert_eq!((well.code, well.err.as_str()), (0, "Nothing is wrong.\n"));
     folder.ok(&format!("{} {writes}", command_in(invite)));
     folder.ok(&format!("{AUTHENTICATE} {writes}"));
+}
+
+#[test]
+fn a_slice_that_is_denied_is_a_finding_of_the_consumer_and_a_note_of_the_provider() {
+    let folder = with_peering();
+    let settings = "cl-provider/home.yaml";
+    let text = folder.read(settings);
+    folder.write(settings, &format!("{text}slices:\n  defaultClass: false\n"));
+    folder.ok(CREATE);
+    let doctor = "doctor --home cl-consumer";
+    let (what, remedy) = finding(&folder, doctor);
+    assert_eq!(what, "cl-provider denies the resources of the slice mypool");
+    let (_, delete) = remedy.split_once("decided on again: ").unwrap();
+    let said = note(&folder, DOCTOR);
+    let denies = "This side denies the resources of the slice mypool of cl-consumer. It decides again when cl-consumer makes the slice again.";
+    assert_eq!(said, denies);
+    folder.write(settings, &text);
+    assert_eq!(
+        command_in(delete),
+        format!("delete resourceslice mypool {OF_PROVIDER}")
+    );
+    folder.ok(&command_in(delete));
+    folder.ok("replicate --home cl-consumer --remote-home cl-provider");
+    folder.ok(CREATE);
+    is_well(&folder, "cl-consumer");
+    is_well(&folder, "cl-provider");
+}
+
+#[test]
+fn a_slice_whose_request_is_denied_is_found() {
+    let folder = with_peering();
+    folder.ok(CREATE);
+    let slice = "cl-consumer/manifests/liqo-tenant-cl-provider/resourceslice.mypool.yaml";
+    let condition = |status: &str| format!("status: {status}\n    type: Authentication");
+    let text = folder.read(slice);
+    let denied = text.replace(&condition("Accepted"), &condition("Denied"));
+    assert_ne!(text, denied);
+    folder.write(slice, &denied);
+    let run = folder.run("doctor --home cl-consumer");
+    let expected = "cl-provider denies the request of the slice mypool\n";
+    assert!(run.out.contains(expected), "{run:?}");
+}
+
+/// Who has set a cordon knows it, and the consumer does not.
+#[test]
+fn a_slice_that_is_denied_by_a_cordon_is_a_finding_of_the_consumer_alone() {
+    let folder = with_peering();
+    folder.ok("cordon tenant cl-consumer --home cl-provider");
+    folder.ok(CREATE);
+    let (what, _) = finding(&folder, "doctor --home cl-consumer");
+    assert_eq!(what, "cl-provider denies the resources of the slice mypool");
+    is_well(&folder, "cl-provider");
+    folder.ok("uncordon tenant cl-consumer --home cl-provider");
+    folder.ok("replicate --home cl-consumer --remote-home cl-provider");
+    is_well(&folder, "cl-consumer");
+}
+
+#[test]
+fn a_consumer_that_waits_for_an_approval_is_noted_with_the_command() {
+    let folder = Folder::new();
+    folder.ok("init --home cl-consumer --api-server https://172.19.0.2:6443");
+    folder.ok("init --home cl-provider --api-server https://172.19.0.3:6443 --require-approval");
+    assert_eq!(folder.run(AUTHENTICATE).code, 4);
+    let said = note(&folder, DOCTOR);
+    let command = "approve tenant cl-consumer --home cl-provider";
+    let expected =
+        format!("cl-consumer waits for this side's approval. The command is liqo-auth {command}.");
+    assert_eq!(said, expected);
+    folder.ok(command);
+    folder.ok(AUTHENTICATE);
+    is_well(&folder, "cl-provider");
 }
