@@ -42,6 +42,11 @@ impl Clock {
         Ok(Timestamp::try_from(SystemTime::now()).context("the system's clock")? + ahead)
     }
 
+    /// The same clock, which stays at the present time. Errors that name it can be compared.
+    pub(crate) fn stopped(self) -> Result<Self> {
+        Ok(Self(Some(Now::At(self.now()?))))
+    }
+
     /// The same clock for a controller, which runs on.
     pub(crate) fn running(self) -> Result<liqo_auth_kube::Clock> {
         let ahead = match self.0 {
@@ -112,5 +117,15 @@ mod tests {
         for wrong in ["+", "+d", "+1", "+1w", "+-1d", "+1dd", "tomorrow", ""] {
             assert!(wrong.parse::<Now>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_stopped_clock_stays_at_the_time_of_the_running_one() {
+        let ahead = Clock::new(Some(Now::In(Duration::from_secs(3600))));
+        let before = ahead.now().unwrap();
+        let Clock(Some(Now::At(stopped))) = ahead.stopped().unwrap() else {
+            panic!("it runs");
+        };
+        assert!((before..=ahead.now().unwrap()).contains(&stopped));
     }
 }

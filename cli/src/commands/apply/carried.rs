@@ -3,6 +3,7 @@
 //! carries them.
 
 use liqo_auth::{
+    Policy,
     error::Error,
     machine::{Step, View, replication},
     model::{
@@ -16,6 +17,7 @@ use crate::{
     commands::get,
     consumer_side::ConsumerSide,
     context::Context,
+    environment::Clock,
     failure::{Failure, Result},
     home::Home,
     output::{escaped, program},
@@ -73,7 +75,9 @@ pub(super) fn receive(
     // A view of the other side that contains only this object.
     let other: [Object; 2] = [Namespace::for_tenant(&own).into(), carried];
     let others_view = View::of(&own, &other);
-    let before = refusals(context, home, peer, *way)?;
+    // What is refused before and after is the same error only at the same time.
+    let clock = context.clock.stopped()?;
+    let before = refusals(&context.policy, clock, home, peer, *way)?;
     let step = {
         let own_view = home.view(peer);
         let step = match way {
@@ -95,10 +99,10 @@ pub(super) fn receive(
             home.site()
         )));
     }
-    let now = context.clock.now()?;
+    let now = clock.now()?;
     let after = home.rehearse(|home| {
         home.carry_out(&only, now)?;
-        refusals(context, home, peer, *way)
+        refusals(&context.policy, clock, home, peer, *way)
     })?;
     match after.into_iter().find(|error| !before.contains(error)) {
         Some(error) => {
@@ -210,10 +214,16 @@ fn is_there(home: &Home, kind: Kind, name: &str) -> bool {
 }
 
 /// The refusals of the objects that are in memory now.
-fn refusals(context: &Context, home: &mut Home, peer: &ClusterId, way: Way) -> Result<Vec<Error>> {
+fn refusals(
+    policy: &Policy,
+    clock: Clock,
+    home: &mut Home,
+    peer: &ClusterId,
+    way: Way,
+) -> Result<Vec<Error>> {
     let step = match way {
-        Way::ToProvider => ProviderSide::new(home, peer, &context.policy, context.clock)?.look()?,
-        Way::ToConsumer => ConsumerSide::new(home, peer, &context.policy, context.clock)?.look()?,
+        Way::ToProvider => ProviderSide::new(home, peer, policy, clock)?.look()?,
+        Way::ToConsumer => ConsumerSide::new(home, peer, policy, clock)?.look()?,
     };
     Ok(step
         .refused
