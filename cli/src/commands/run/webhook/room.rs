@@ -147,7 +147,7 @@ impl Room {
         users.retain(|_, places| places.strong_count() > 0);
         let kept = users.get(name).and_then(Weak::upgrade);
         kept.unwrap_or_else(|| {
-            let places = Arc::new(Semaphore::new(HALF / 2));
+            let places = Arc::new(Semaphore::new(OF_ONE_USER));
             users.insert(name.to_owned(), Arc::downgrade(&places));
             places
         })
@@ -162,6 +162,8 @@ pub(super) fn peer(user: &UserInfo) -> Option<String> {
 }
 
 const HALF: usize = 16;
+/// Half of the room of the others.
+const OF_ONE_USER: usize = 8;
 const MIB: usize = 1024 * 1024;
 /// Some hundred slices, each with a few changes, are no reason to wait.
 const BURST: u32 = 500;
