@@ -30,7 +30,7 @@ pub(super) fn screens() -> Command {
 /// The same, with the [start] in its place.
 pub(super) fn start() -> Command {
     let command = command();
-    let first = start::of(&command);
+    let first = start::of(&command, with_program);
     with_short_page(command, first)
 }
 

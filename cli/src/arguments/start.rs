@@ -2,10 +2,8 @@
 
 use clap::{Command, builder::StyledStr};
 
-use super::pages::with_program;
-
-/// The start of this command line.
-pub(super) fn of(command: &Command) -> StyledStr {
+/// The start of this command line. A function names the program in a command as it was called.
+pub(super) fn of(command: &Command, with_program: fn(&str) -> String) -> StyledStr {
     let styles = command.get_styles();
     let (header, literal) = (styles.get_header(), styles.get_literal());
     let about = command.get_about().map(ToString::to_string);

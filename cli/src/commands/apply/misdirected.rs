@@ -30,7 +30,7 @@ pub(super) fn with_doubt(home: &Home, consumer: &ClusterId, subject: String) -> 
     match nonce_secret(home, consumer).is_some() || has_tenant(&home.view(consumer)) {
         true => subject,
         false => format!(
-            "{subject}: {} has not invited {consumer}. A Tenant that {consumer} made for another provider is applied there",
+            "{subject}: {} has not invited {consumer}. If {consumer} made the Tenant for another provider, apply it there",
             home.cluster_id()
         ),
     }

@@ -38,7 +38,7 @@ fn a_tenant_for_another_provider_is_told_so() {
     let apply = "apply --home cl-other -f tenant.yaml";
     let create = "create nonce --home cl-other --remote-cluster-id cl-consumer";
     let error = folder.refused(apply, "", 3);
-    let other = "cl-other has not invited cl-consumer. A Tenant that cl-consumer made for another provider is applied there";
+    let other = "cl-other has not invited cl-consumer. If cl-consumer made the Tenant for another provider, apply it there";
     assert_blameless(&error, &["missing: there is no nonce", create, other]);
     folder.ok(create);
     let get = "get nonce --home cl-other --remote-cluster-id cl-consumer";
