@@ -2,9 +2,9 @@
 //! to each other. Different codes show that a file was changed in transit.
 //!
 //! Each side computes the code from its own objects ([`Provider::transcript`],
-//! [`Consumer::transcript`]). The other side may run Liqo: SECURITY.md has a
-//! recipe without this library. A renewal does not change the code, since no
-//! certificate is part of it.
+//! [`Consumer::transcript`]). The other side may run Liqo:
+//! `docs/explanation/comparing-transcripts.md` has a recipe without this library. A
+//! renewal does not change the code, since no certificate is part of it.
 //!
 //! The code is the first 128 bits of the SHA-256 of a text of nine lines:
 //!

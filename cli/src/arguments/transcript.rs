@@ -27,4 +27,5 @@ Examples:
   liqo-auth transcript --home ./cl-provider --remote-cluster-id cl-consumer --expect 12345-...
 
 Both sides print the same line, unless a file was changed in transit. If the other
-side runs Liqo, SECURITY.md has a shell script that prints the code.";
+side runs Liqo, a shell script prints the code: it is in the repository, in
+docs/explanation/comparing-transcripts.md.";

@@ -1,5 +1,5 @@
 //! Both sides compute the same code from their own objects. The recipe of
-//! SECURITY.md computes it too, without this library.
+//! `docs/explanation/comparing-transcripts.md` computes it too, without this library.
 
 use std::{
     fs,
@@ -348,15 +348,11 @@ fn of_identity(objects: &Objects) -> Option<String> {
     (!namespace.starts_with("liqo-tenant-")).then(|| namespace.clone())
 }
 
-/// The three blocks of SECURITY.md: functions, provider, consumer.
+/// The three blocks of the page on transcripts: functions, provider, consumer.
 fn recipe() -> [String; 3] {
-    let text =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../SECURITY.md")).unwrap();
-    let section = text
-        .split("\n## ")
-        .find(|section| section.starts_with("Comparing what was agreed on"))
-        .unwrap();
-    let blocks: Vec<String> = section
+    let page = "../docs/explanation/comparing-transcripts.md";
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
+    let blocks: Vec<String> = text
         .split("```sh\n")
         .skip(1)
         .map(|block| block.split("```").next().unwrap().to_owned())
