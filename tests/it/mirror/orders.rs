@@ -1,5 +1,5 @@
 //! Events in any order, and views of any objects. Whom an object concerns is written down
-//! here once more, by DESIGN.md ("A namespace decides which peer its objects belong to").
+//! here once more, by `docs/decisions/namespace-decides-the-peer.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
