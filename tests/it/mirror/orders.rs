@@ -1,5 +1,5 @@
 //! Events in any order, and views of any objects. Whom an object concerns is written down
-//! here once more, by `docs/decisions/namespace-decides-the-peer.md`.
+//! here once more, by `docs/decisions/machine/namespace-decides-the-peer.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
