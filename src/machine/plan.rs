@@ -21,7 +21,7 @@
 mod change;
 mod journal;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::json;
 
@@ -463,13 +463,13 @@ impl<R: Records> Plan<R> {
         ranked.extend(effects.filter_map(|(id, change)| change.into_effect(id)));
         // The sort is stable: effects of one rank keep the order of the rules.
         ranked.sort_by_key(|(rank, _)| *rank);
-        let planned: PlannedEffects = ranked
-            .iter()
-            .map(|(rank, effect)| (effect.id(), (*rank, effect.part())))
-            .filter(|(id, _)| !recreated.contains(id))
-            .collect();
+        let effect_on = |id: &ObjectRef| {
+            let is_recreated = recreated.contains(id);
+            let mut effects = ranked.iter().filter(|_| !is_recreated);
+            effects.find(|(_, effect)| effect.is_on(id))
+        };
         let events = self.events.into_iter();
-        let events = events.filter(|(_, condition)| condition.holds(&planned));
+        let events = events.filter(|(_, condition)| condition.holds(effect_on));
         Step {
             events: events.map(|(event, _)| event).collect(),
             effects: ranked.into_iter().map(|(_, effect)| effect).collect(),
@@ -478,18 +478,17 @@ impl<R: Records> Plan<R> {
     }
 }
 
-/// The rank and the part of each object's effect. An object has at most one effect.
-type PlannedEffects = BTreeMap<ObjectRef, (Rank, Part)>;
-
 impl EventCondition {
-    fn holds(&self, planned: &PlannedEffects) -> bool {
+    /// Whether the condition holds, by the effect that the step has on an object. An object has at
+    /// most one.
+    fn holds<'e>(&self, effect_on: impl Fn(&ObjectRef) -> Option<&'e (Rank, Effect)>) -> bool {
         match self {
             Self::Step => true,
-            Self::Effect(ids) => ids.iter().any(|id| planned.contains_key(id)),
-            Self::Part(id, part) => planned.get(id).is_some_and(|(_, it)| it == part),
-            Self::Forgetting(id) => planned
-                .get(id)
-                .is_some_and(|(rank, _)| *rank == Rank::Forgetting),
+            Self::Effect(ids) => ids.iter().any(|id| effect_on(id).is_some()),
+            Self::Part(id, part) => effect_on(id).is_some_and(|(_, effect)| effect.part() == *part),
+            Self::Forgetting(id) => {
+                effect_on(id).is_some_and(|(rank, _)| *rank == Rank::Forgetting)
+            }
         }
     }
 }

@@ -181,6 +181,16 @@ impl Effect {
         }
     }
 
+    /// Whether this object is the one that is changed.
+    pub(crate) fn is_on(&self, id: &ObjectRef) -> bool {
+        match self {
+            Self::Create(object) | Self::Replace { object, .. } => {
+                object.key() == (id.kind, &id.namespace, &id.name)
+            }
+            Self::Patch { id: own, .. } | Self::Delete { id: own, .. } => own == id,
+        }
+    }
+
     /// The part of the object that is changed.
     pub(crate) fn part(&self) -> Part {
         match self {

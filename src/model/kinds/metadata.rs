@@ -52,6 +52,11 @@ impl Metadata {
         }
     }
 
+    /// Whether an object of the same kind is this one, by its name and namespace.
+    pub(crate) fn is_of(&self, other: &Self) -> bool {
+        self.name == other.name && self.namespace == other.namespace
+    }
+
     /// Sets these labels, beside the others.
     pub(crate) fn set_labels(&mut self, labels: &[(&str, &str)]) {
         let owned = |(label, value): &(&str, &str)| ((*label).to_owned(), (*value).to_owned());

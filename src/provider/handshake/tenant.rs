@@ -124,7 +124,7 @@ impl<'a> Look<'a> {
     {
         let claimed = Claimed::by(self.peer());
         match self.observed.tenant {
-            Some(own) if own.id() == tenant.id() => Claimed {
+            Some(own) if own.metadata.is_of(&tenant.metadata) => Claimed {
                 name: &tenant.metadata.name,
                 gets_label: self.gets_label(own),
                 ..claimed

@@ -44,8 +44,10 @@ impl Granted<'_> {
         if self.context.look.observed.is_known() {
             self.context.store_certificate(self.credential, plan);
         }
-        self.restore_finalizer_and_commitment(plan);
-        plan.edit(self.tenant, |tenant| self.fill(&mut tenant.status));
+        plan.edit(self.tenant, |tenant| {
+            self.keep_finalizer_and_commitment(tenant);
+            self.fill(&mut tenant.status);
+        });
         Ok(())
     }
 
@@ -68,12 +70,15 @@ impl Granted<'_> {
 
     /// Restores the finalizer and the commitment annotation on the Tenant.
     pub(crate) fn restore_finalizer_and_commitment(&self, plan: &mut Plan<'_>) {
-        let Some(record) = self.context.look.observed.record() else {
-            return;
-        };
         plan.edit(self.tenant, |tenant| {
-            set_finalizer_and_commitment(tenant, record.commitment());
+            self.keep_finalizer_and_commitment(tenant);
         });
+    }
+
+    fn keep_finalizer_and_commitment(&self, tenant: &mut Tenant) {
+        if let Some(record) = self.context.look.observed.record() {
+            set_finalizer_and_commitment(tenant, record.commitment());
+        }
     }
 
     fn fill(&self, status: &mut TenantStatus) {
