@@ -9,7 +9,7 @@ use liqo_auth::{
     Machine,
     consumer::{Consumer, ConsumerConfig, Phase, Status},
     crypto::{Answer, BoxError, KeyStore, Nonce, SigningKey},
-    error::{Error, Fault, PeerMisbehaved},
+    error::{Error, Fault, PeerIncompatible},
     machine::{Effect, Message, MessageBody, Notice, Watch},
     model::{ClusterId, Identity, Kind, Namespace, ObjectRef, Secret, Tenant, names},
     policy::Policy,
@@ -181,7 +181,10 @@ impl<'h> ConsumerSide<'h> {
         let refusal = self.would_accept(identity.clone())?.err();
         let is_proof = refusal.is_some_and(|error| {
             let fault = error.fault();
-            matches!(fault, Fault::PeerMisbehaved(PeerMisbehaved::Commitment(_)))
+            matches!(
+                fault,
+                Fault::PeerIncompatible(PeerIncompatible::Commitment(_))
+            )
         });
         if !is_proof || self.signed_nonce().is_some() {
             return Ok(None);

@@ -8,8 +8,7 @@ mod unread;
 use std::fmt;
 
 use liqo_auth::{
-    crypto::CertificateError,
-    error::{Error, Fault, PeerMisbehaved},
+    error::{Error, Fault, PeerIncompatible},
     machine::{Notice, Remedy, Side},
     model::ClusterId,
 };
@@ -174,7 +173,7 @@ fn changed_endpoint(home: &Home, provider: &ClusterId, error: &Error) -> String 
 fn is_for_another_key(error: &Error) -> bool {
     matches!(
         error.fault(),
-        Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::Key { .. }))
+        Fault::PeerIncompatible(PeerIncompatible::CertificateKey { .. })
     )
 }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     crypto::{Certificate, CertificateChain, Nonce},
-    error::{Error, PeerMisbehaved},
+    error::{Error, PeerIncompatible},
     machine::{Awaited, Holder, Message, View},
     model::{ClusterId, Identity, Namespace, ObjectRef, Tenant, Timestamp, names},
     policy::Policy,
@@ -117,7 +117,11 @@ impl<'a> Look<'a> {
         let record = self.observed.record();
         let may_peer_again = self.configuration.settings.peer_again;
         if record.is_some_and(|record| record.has_spent(&nonce, may_peer_again)) {
-            return Err(Error::new(PeerMisbehaved::NonceUsed, object, "data.nonce"));
+            return Err(Error::new(
+                PeerIncompatible::NonceUsed,
+                object,
+                "data.nonce",
+            ));
         }
         Ok(nonce)
     }

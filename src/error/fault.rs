@@ -2,16 +2,16 @@
 
 use super::{
     ApiMisuse, CommitmentFault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal,
-    Precondition, family::Facts,
+    Precondition, SuccessionFault, family::Facts,
 };
-use crate::crypto::{CertificateError, CsrError, SignatureError};
+use crate::crypto::{CsrError, SignatureError};
 
 /// Whose fault an error is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
     /// The peer sent something that no honest peer sends.
-    #[error("{}", of_misbehaved(.0))]
+    #[error("the peer misbehaved: {0}")]
     PeerMisbehaved(#[from] PeerMisbehaved),
     /// The peer may be honest, but this side cannot use its message or object.
     #[error("{}", text(.0))]
@@ -31,42 +31,53 @@ pub enum Fault {
 }
 
 /// A person may carry a message to another cluster, or an earlier one once more, and may damage it.
-/// A cluster whose key was rotated, or that was made anew, has another key. None of this shows
-/// misbehaviour of the peer. It is refused in the same way, since it may be a forgery.
-fn of_misbehaved(peer: &PeerMisbehaved) -> String {
-    let what = match peer {
-        PeerMisbehaved::NonceSignature(SignatureError::Mismatch) => "for another nonce",
-        // Nobody makes such a signature, and a text may lose its end where it is copied.
-        PeerMisbehaved::NonceSignature(
-            SignatureError::Length { .. } | SignatureError::Encoding,
-        ) => "damaged",
-        PeerMisbehaved::Commitment(CommitmentFault::Signature(SignatureError::Mismatch)) => {
-            "for another handshake"
-        }
-        PeerMisbehaved::Commitment(CommitmentFault::OtherKey { .. })
-        | PeerMisbehaved::KeyChanged { .. } => "changed",
-        PeerMisbehaved::Certificate(CertificateError::Key { .. })
-        | PeerMisbehaved::Csr(CsrError::Key { .. }) => "for another key",
-        PeerMisbehaved::NonceForOthers => "for another cluster",
-        PeerMisbehaved::NonceUsed => "no longer valid",
-        _ => "the peer misbehaved",
-    };
-    format!("{what}: {peer}")
-}
-
-/// A nonce and a certificate end by themselves, a clock may be wrong, a person may delete a nonce,
-/// and an API server may move or get another CA. None of this makes a peer incompatible.
+/// A cluster whose key was rotated, or that was made anew, has another key. A nonce and a certificate
+/// end by themselves, a clock may be wrong, a person may delete a nonce, and an API server may move or
+/// get another CA. None of this makes a peer incompatible. It is refused, since it may be a forgery.
 fn text(peer: &PeerIncompatible) -> String {
     let what = match peer {
         PeerIncompatible::CertificateExpired { .. } | PeerIncompatible::NonceExpired { .. } => {
             "expired"
         }
-        PeerIncompatible::NonceMissing => "missing",
+        PeerIncompatible::NonceMissing | PeerIncompatible::Commitment(CommitmentFault::Missing) => {
+            "missing"
+        }
+        PeerIncompatible::NonceUsed => "no longer valid",
         PeerIncompatible::CertificateNotYetValid { .. } => "not yet",
-        PeerIncompatible::EndpointChanged => "changed",
+        PeerIncompatible::NonceSignature(SignatureError::Mismatch) => "for another nonce",
+        // Nobody makes such a signature, and a text may lose its end where it is copied.
+        PeerIncompatible::NonceSignature(_)
+        | PeerIncompatible::Commitment(CommitmentFault::Encoding)
+        | PeerIncompatible::KeySuccession(SuccessionFault::Encoding) => "damaged",
+        PeerIncompatible::Commitment(CommitmentFault::Signature(_)) => "for another handshake",
+        PeerIncompatible::CsrKey { .. } | PeerIncompatible::CertificateKey { .. } => {
+            "for another key"
+        }
+        PeerIncompatible::NonceForOthers | PeerIncompatible::NameMismatch { .. } => {
+            "for another cluster"
+        }
+        PeerIncompatible::NonceNotOurs | PeerIncompatible::WrongToken => "unknown",
+        PeerIncompatible::Commitment(CommitmentFault::OtherKey { .. })
+        | PeerIncompatible::EndpointChanged
+        | PeerIncompatible::KeyChanged { .. }
+        | PeerIncompatible::KeySuccession(SuccessionFault::OtherKey)
+        | PeerIncompatible::OtherCredentials
+        | PeerIncompatible::ProxyMismatch => "changed",
         _ => "the peer is incompatible",
     };
     format!("{what}: {peer}")
+}
+
+/// A consumer that was made anew has another key.
+impl From<CsrError> for Fault {
+    fn from(error: CsrError) -> Self {
+        match error {
+            CsrError::Key { expected, found } => {
+                PeerIncompatible::CsrKey { expected, found }.into()
+            }
+            error => PeerMisbehaved::Csr(error).into(),
+        }
+    }
 }
 
 impl Fault {

@@ -12,7 +12,8 @@ use super::{
 use crate::{
     admission::{AdmissionRule, Denial},
     crypto::{
-        CertificateError, CsrError, KeyError, NonceError, PemError, SignatureError, TokenError,
+        CertificateError, CsrError, Fingerprint, KeyError, NonceError, PemError, SignatureError,
+        TokenError,
     },
     model::{
         DocumentError, Kind, KubeconfigError, NameError, ObjectRef, ProtocolVersion, Timestamp,
@@ -51,8 +52,8 @@ fn each_code_has_its_json_form() {
 /// One error of each code, at a place where it occurs.
 fn errors() -> Vec<Error> {
     [
-        misbehaved_as_consumer(),
-        misbehaved_as_provider(),
+        of_a_consumer(),
+        of_a_provider(),
         incompatible(),
         refused(),
         too_early(),
@@ -62,14 +63,14 @@ fn errors() -> Vec<Error> {
     .concat()
 }
 
-fn misbehaved_as_consumer() -> Vec<Error> {
+fn of_a_consumer() -> Vec<Error> {
     vec![
         in_tenant(
             "spec.clusterID",
             PeerMisbehaved::ClusterId(NameError::Character { at: 2 }),
         ),
         Error::new(
-            PeerMisbehaved::NameMismatch {
+            PeerIncompatible::NameMismatch {
                 expected: "cl-consumer".to_owned(),
                 found: String::new(),
             },
@@ -92,21 +93,28 @@ fn misbehaved_as_consumer() -> Vec<Error> {
         ),
         in_tenant(
             "spec.signature",
-            PeerMisbehaved::NonceSignature(SignatureError::Mismatch),
+            PeerIncompatible::NonceSignature(SignatureError::Mismatch),
         ),
-        in_tenant("spec.signature", PeerMisbehaved::NonceUsed),
+        in_tenant(
+            "spec.csr",
+            PeerIncompatible::CsrKey {
+                expected: Fingerprint::from_bytes([1; 32]),
+                found: Fingerprint::from_bytes([2; 32]),
+            },
+        ),
+        in_tenant("spec.signature", PeerIncompatible::NonceUsed),
         in_tenant(
             "spec.publicKey",
-            PeerMisbehaved::KeyChanged {
+            PeerIncompatible::KeyChanged {
                 pinned: format!("SHA256:{}", "1".repeat(64)),
                 found: format!("SHA256:{}", "2".repeat(64)),
             },
         ),
         in_tenant(
             "metadata.annotations[liqo-auth/key-succession]",
-            PeerMisbehaved::KeySuccession(SuccessionFault::OtherKey),
+            PeerIncompatible::KeySuccession(SuccessionFault::OtherKey),
         ),
-        in_field("destinationClusterToken", PeerMisbehaved::WrongToken),
+        in_field("destinationClusterToken", PeerIncompatible::WrongToken),
         in_field(
             "originClusterToken",
             PeerMisbehaved::Token(TokenError::Character { at: 5 }),
@@ -114,11 +122,11 @@ fn misbehaved_as_consumer() -> Vec<Error> {
     ]
 }
 
-fn misbehaved_as_provider() -> Vec<Error> {
+fn of_a_provider() -> Vec<Error> {
     vec![
         in_nonce(PeerMisbehaved::NonceForm(NonceError::Empty)),
-        in_nonce(PeerMisbehaved::NonceForOthers),
-        in_nonce(PeerMisbehaved::NonceNotOurs),
+        in_nonce(PeerIncompatible::NonceForOthers),
+        in_nonce(PeerIncompatible::NonceNotOurs),
         in_field(
             "",
             PeerMisbehaved::AnswerForm(DocumentError::Documents { found: 2 }),
@@ -130,6 +138,13 @@ fn misbehaved_as_provider() -> Vec<Error> {
             PeerMisbehaved::Certificate(CertificateError::NotForClientAuthentication),
         ),
         in_identity(
+            "spec.authParams.signedCRT",
+            PeerIncompatible::CertificateKey {
+                expected: Fingerprint::from_bytes([1; 32]),
+                found: Fingerprint::from_bytes([2; 32]),
+            },
+        ),
+        in_identity(
             "spec.authParams.ca",
             PeerMisbehaved::CaBundle(CertificateError::Empty),
         ),
@@ -137,7 +152,7 @@ fn misbehaved_as_provider() -> Vec<Error> {
             "spec.authParams.apiServer",
             PeerMisbehaved::Url(UrlError::UserInformation),
         ),
-        in_identity("spec.authParams.proxyURL", PeerMisbehaved::ProxyMismatch),
+        in_identity("spec.authParams.proxyURL", PeerIncompatible::ProxyMismatch),
         in_identity("spec.authParams", PeerMisbehaved::MixedCredentials),
         in_identity(
             "spec.authParams.awsConfig.awsRegion",
@@ -145,10 +160,10 @@ fn misbehaved_as_provider() -> Vec<Error> {
                 expected: "the name of an AWS region",
             },
         ),
-        in_identity("spec.authParams", PeerMisbehaved::OtherCredentials),
+        in_identity("spec.authParams", PeerIncompatible::OtherCredentials),
         in_identity(
             "metadata.annotations[liqo-auth/commitment]",
-            PeerMisbehaved::Commitment(CommitmentFault::Missing),
+            PeerIncompatible::Commitment(CommitmentFault::Missing),
         ),
     ]
 }

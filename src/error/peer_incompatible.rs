@@ -4,13 +4,16 @@
 #[cfg(test)]
 use super::family::every_fact;
 use super::{
-    Rule,
+    CommitmentFault, Rule, SuccessionFault,
     family::{
         Basis::{Broken, NoRule},
         Facts, facts, family,
     },
 };
-use crate::model::{NameError, Timestamp};
+use crate::{
+    crypto::{Fingerprint, SignatureError},
+    model::{NameError, Timestamp},
+};
 
 family! {
     /// A fault of a message or object that an honest peer may send, but that this
@@ -18,6 +21,19 @@ family! {
     #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
     #[non_exhaustive]
     pub enum PeerIncompatible {
+        /// A name, label or ID does not match the peer or the cluster.
+        #[error("expected {expected:?}, found {found:?}")]
+        NameMismatch {
+            /// The name expected.
+            expected: String,
+            /// The name that was found, shortened and escaped.
+            found: String,
+        } => {
+            code: "name-mismatch",
+            rule: NoRule("the object is for somebody else, which breaks no rule by itself"),
+            advice: "Check that the object is meant for this peer, and that nobody edited its \
+                     names.",
+        },
         /// The nonce has expired.
         #[error("the nonce expired at {at}")]
         NonceExpired {
@@ -37,6 +53,52 @@ family! {
             rule: Broken(Rule::Nonce),
             advice: "Make a nonce for this peer and have the consumer sign it; an unmodified \
                      consumer has to delete its Secret liqo-signed-nonce first.",
+        },
+        /// The signature over the nonce does not verify.
+        #[error("signature over the nonce: {0}")]
+        NonceSignature(SignatureError) => {
+            code: "nonce-signature-wrong",
+            rule: Broken(Rule::Nonce),
+            advice: "Check that the Tenant is for this provider, and have the consumer sign this \
+                     provider's present nonce and generate its Tenant again.",
+        },
+        /// The nonce names another provider or another consumer.
+        #[error("the nonce names another provider or another consumer")]
+        NonceForOthers => {
+            code: "nonce-for-others",
+            rule: Broken(Rule::SignsNoncesOnly),
+            advice: "Ask this provider for a nonce that is meant for this cluster, and do not \
+                     sign this one.",
+        },
+        /// The nonce was not made by this provider.
+        #[error("the nonce does not carry this provider's authentication code")]
+        NonceNotOurs => {
+            code: "nonce-not-ours",
+            rule: Broken(Rule::Nonce),
+            advice: "Replace the nonce by one of this provider's own, and have the consumer sign \
+                     the new nonce and generate its Tenant again.",
+        },
+        /// The nonce was already used for another key, request or Tenant, or it was
+        /// replaced, or its peering has ended.
+        #[error("the nonce was already used or replaced, or its peering has ended")]
+        NonceUsed => {
+            code: "nonce-used",
+            rule: Broken(Rule::Nonce),
+            advice: "Make a new nonce for this peer and have the consumer sign it; an unmodified \
+                     consumer has to delete its Secret liqo-signed-nonce first.",
+        },
+        /// The cluster ID is pinned to another key.
+        #[error("the cluster ID is pinned to the key {pinned}, but the received key is {found}")]
+        KeyChanged {
+            /// Fingerprint of the pinned key.
+            pinned: String,
+            /// Fingerprint of the key that was found.
+            found: String,
+        } => {
+            code: "key-changed",
+            rule: Broken(Rule::PinnedKey),
+            advice: "Ask the peer's administrator over another channel whether the key was \
+                     changed, and release the pinned key only if the answer is yes.",
         },
         /// The client certificate has expired.
         #[error(
@@ -78,6 +140,70 @@ family! {
             advice: "Ask the provider's administrator over another channel whether the API server \
                      or its CA was changed, and release the pins only if the answer is yes.",
         },
+        /// The consumer claims that the pinned key signed its new key, and the claim
+        /// does not verify.
+        #[error("the succession of the key: {0}")]
+        KeySuccession(SuccessionFault) => {
+            code: "key-succession-refused",
+            rule: Broken(Rule::PinnedKey),
+            advice: "Have the consumer sign its new key with the key that is pinned here, over \
+                     this provider's present nonce.",
+        },
+        /// The certificate signing request is for another key. A consumer that was made anew has
+        /// another key.
+        #[error(
+            "certificate signing request: the request is for the key {found}, not for {expected}"
+        )]
+        CsrKey {
+            /// The fingerprint of the key expected.
+            expected: Fingerprint,
+            /// The fingerprint of the key that was found.
+            found: Fingerprint,
+        } => {
+            code: "csr-for-another-key",
+            rule: Broken(Rule::RequestSignature),
+            advice: "Have the consumer generate its request again, with its own cluster ID and \
+                     key.",
+        },
+        /// The client certificate is for another key. An answer to an earlier request is.
+        #[error("client certificate: the certificate is for the key {found}, not for {expected}")]
+        CertificateKey {
+            /// The fingerprint of this consumer's key.
+            expected: Fingerprint,
+            /// The fingerprint of the key that was found.
+            found: Fingerprint,
+        } => {
+            code: "certificate-for-another-key",
+            rule: Broken(Rule::IdentityContent),
+            advice: "Have the provider generate the Identity again from this cluster's own \
+                     request.",
+        },
+        /// The proxy is not the one that this consumer asked for.
+        #[error("the proxy is not the one that was asked for")]
+        ProxyMismatch => {
+            code: "proxy-mismatch",
+            rule: Broken(Rule::IdentityContent),
+            advice: "Ask for this proxy when the Tenant is generated, or have the provider leave \
+                     the proxy out.",
+        },
+        /// The new credentials are of another kind than the stored ones
+        /// (certificate or AWS keys), or of another AWS user.
+        #[error("the new credentials are of another kind or user than the stored ones")]
+        OtherCredentials => {
+            code: "credentials-replaced",
+            rule: Broken(Rule::IdentityContent),
+            advice: "Ask the provider's administrator over another channel whether the change is \
+                     intended; if the answer is yes, end the peering on this side and \
+                     authenticate again.",
+        },
+        /// The provider's commitment does not verify, or is another provider's.
+        #[error("the provider's commitment: {0}")]
+        Commitment(CommitmentFault) => {
+            code: "commitment-refused",
+            rule: NoRule("no rule requires a commitment, and Liqo itself has none"),
+            advice: "Ask the provider's administrator over another channel for the fingerprint of \
+                     the provider's key, and go on only if the fingerprint is the expected one.",
+        },
         /// The provider's commitment is not in the Identity, although a key of this provider is
         /// known or its nonce commits to one.
         #[error("the Identity does not carry the provider's commitment")]
@@ -106,6 +232,14 @@ family! {
             code: "identity-type-unexpected",
             rule: NoRule("the object is for another use, which breaks no rule by itself"),
             advice: "Have the provider generate the Identity of the control plane.",
+        },
+        /// The token is not this cluster's token.
+        #[error("the token is not this cluster's")]
+        WrongToken => {
+            code: "token-wrong",
+            rule: Broken(Rule::SecretsAndLimits),
+            advice: "Give this cluster's token to the peer's administrator if the peer is meant \
+                     to connect.",
         },
         /// The other cluster answered with an HTTP status other than success.
         #[error("the foreign cluster answered with the status {found}")]

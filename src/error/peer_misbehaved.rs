@@ -27,19 +27,6 @@ family! {
             advice: "Have the peer generate the object again, with the cluster ID that its Liqo \
                      was installed with.",
         },
-        /// A name, label or ID does not match the peer or the cluster.
-        #[error("expected {expected:?}, found {found:?}")]
-        NameMismatch {
-            /// The name expected.
-            expected: String,
-            /// The name that was found, shortened and escaped.
-            found: String,
-        } => {
-            code: "name-mismatch",
-            rule: NoRule("the object is for somebody else, which breaks no rule by itself"),
-            advice: "Check that the object is meant for this peer, and that nobody edited its \
-                     names.",
-        },
         /// The name of a resource slice cannot be the name of an object.
         #[error("not the name of an object: {found:?}")]
         SliceName {
@@ -101,66 +88,12 @@ family! {
                 }
             }
         },
-        /// The signature over the nonce does not verify.
-        #[error("signature over the nonce: {0}")]
-        NonceSignature(SignatureError) => {
-            code: "nonce-signature-wrong",
-            rule: Broken(Rule::Nonce),
-            advice: "Check that the Tenant is for this provider, and have the consumer sign this \
-                     provider's present nonce and generate its Tenant again.",
-        },
         /// The nonce does not have the form of a nonce.
         #[error("nonce: {0}")]
         NonceForm(NonceError) => {
             code: "nonce-malformed",
             rule: Broken(Rule::SignsNoncesOnly),
             advice: "Take the nonce from the provider again and pass it on unchanged.",
-        },
-        /// The nonce names another provider or another consumer.
-        #[error("the nonce names another provider or another consumer")]
-        NonceForOthers => {
-            code: "nonce-for-others",
-            rule: Broken(Rule::SignsNoncesOnly),
-            advice: "Ask this provider for a nonce that is meant for this cluster, and do not \
-                     sign this one.",
-        },
-        /// The nonce was not made by this provider.
-        #[error("the nonce does not carry this provider's authentication code")]
-        NonceNotOurs => {
-            code: "nonce-not-ours",
-            rule: Broken(Rule::Nonce),
-            advice: "Replace the nonce by one of this provider's own, and have the consumer sign \
-                     the new nonce and generate its Tenant again.",
-        },
-        /// The nonce was already used for another key, request or Tenant, or it was
-        /// replaced, or its peering has ended.
-        #[error("the nonce was already used or replaced, or its peering has ended")]
-        NonceUsed => {
-            code: "nonce-used",
-            rule: Broken(Rule::Nonce),
-            advice: "Make a new nonce for this peer and have the consumer sign it; an unmodified \
-                     consumer has to delete its Secret liqo-signed-nonce first.",
-        },
-        /// The cluster ID is pinned to another key.
-        #[error("the cluster ID is pinned to the key {pinned}, but the received key is {found}")]
-        KeyChanged {
-            /// Fingerprint of the pinned key.
-            pinned: String,
-            /// Fingerprint of the key that was found.
-            found: String,
-        } => {
-            code: "key-changed",
-            rule: Broken(Rule::PinnedKey),
-            advice: "Ask the peer's administrator over another channel whether the key was \
-                     changed, and release the pinned key only if the answer is yes.",
-        },
-        /// The token is not this cluster's token.
-        #[error("the token is not this cluster's")]
-        WrongToken => {
-            code: "token-wrong",
-            rule: Broken(Rule::SecretsAndLimits),
-            advice: "Give this cluster's token to the peer's administrator if the peer is meant \
-                     to connect.",
         },
         /// The origin token from the home cluster is not a valid token.
         #[error("token: {0}")]
@@ -219,14 +152,6 @@ family! {
             advice: "Have the peer give the URL of its API server, or the URL of its proxy where \
                      the field asks for one, in the form that the message names.",
         },
-        /// The proxy is not the one that this consumer asked for.
-        #[error("the proxy is not the one that was asked for")]
-        ProxyMismatch => {
-            code: "proxy-mismatch",
-            rule: Broken(Rule::IdentityContent),
-            advice: "Ask for this proxy when the Tenant is generated, or have the provider leave \
-                     the proxy out.",
-        },
         /// The Identity carries both a certificate and AWS keys.
         #[error("a certificate and AWS keys exclude each other")]
         MixedCredentials => {
@@ -244,33 +169,6 @@ family! {
             rule: Broken(Rule::IdentityContent),
             advice: "Have the provider generate the Identity again, with the user and key that \
                      AWS gave.",
-        },
-        /// The new credentials are of another kind than the stored ones
-        /// (certificate or AWS keys), or of another AWS user.
-        #[error("the new credentials are of another kind or user than the stored ones")]
-        OtherCredentials => {
-            code: "credentials-replaced",
-            rule: Broken(Rule::IdentityContent),
-            advice: "Ask the provider's administrator over another channel whether the change is \
-                     intended; if the answer is yes, end the peering on this side and \
-                     authenticate again.",
-        },
-        /// The provider's commitment does not verify, or is another provider's.
-        #[error("the provider's commitment: {0}")]
-        Commitment(CommitmentFault) => {
-            code: "commitment-refused",
-            rule: NoRule("no rule requires a commitment, and Liqo itself has none"),
-            advice: "Ask the provider's administrator over another channel for the fingerprint of \
-                     the provider's key, and go on only if the fingerprint is the expected one.",
-        },
-        /// The consumer claims that the pinned key signed its new key, and the claim
-        /// does not verify.
-        #[error("the succession of the key: {0}")]
-        KeySuccession(SuccessionFault) => {
-            code: "key-succession-refused",
-            rule: Broken(Rule::PinnedKey),
-            advice: "Have the consumer sign its new key with the key that is pinned here, over \
-                     this provider's present nonce.",
         },
     }
 }

@@ -2,11 +2,11 @@ use std::{collections::BTreeSet, error::Error as _, fmt};
 
 use super::{
     ApiMisuse, Backend, CommitmentFault, Disposition, Error, Fault, LocalFault, PeerIncompatible,
-    PeerMisbehaved, PolicyRefusal, Precondition, Rule,
+    PeerMisbehaved, PolicyRefusal, Precondition, Rule, SuccessionFault,
     family::{Basis, Facts},
 };
 use crate::{
-    crypto::{CertificateError, CsrError, Fingerprint, KeyError, SignatureError},
+    crypto::{CsrError, Fingerprint, KeyError, SignatureError},
     model::Timestamp,
 };
 
@@ -145,79 +145,100 @@ fn what_an_honest_peer_cannot_help_is_told_in_its_own_words() {
     assert!(advice.contains("release the pins only if"), "{advice}");
 }
 
-/// A person may carry a Tenant or a nonce to another cluster, or an earlier one once more.
+/// A person may carry a Tenant or a nonce to another cluster, or an earlier one once more. A cluster
+/// may be made anew, or get back an earlier backup.
 #[test]
-fn what_a_person_may_have_carried_is_not_told_as_misbehaviour() {
+fn what_an_honest_peer_may_have_sent_is_not_told_as_misbehaviour() {
+    let wrong_length = SignatureError::Length {
+        found: 0,
+        expected: 64,
+    };
+    let (expected, found) = (key(1), key(2));
     for (fault, beginning) in [
         (
-            PeerMisbehaved::NonceSignature(SignatureError::Mismatch),
+            PeerIncompatible::NonceSignature(SignatureError::Mismatch),
             "for another nonce: ",
         ),
+        (PeerIncompatible::NonceSignature(wrong_length), "damaged: "),
         (
-            PeerMisbehaved::Commitment(CommitmentFault::Signature(SignatureError::Mismatch)),
+            PeerIncompatible::NonceSignature(SignatureError::Encoding),
+            "damaged: ",
+        ),
+        (PeerIncompatible::NonceForOthers, "for another cluster: "),
+        (PeerIncompatible::NonceNotOurs, "unknown: "),
+        (PeerIncompatible::NonceUsed, "no longer valid: "),
+        (PeerIncompatible::WrongToken, "unknown: "),
+        (
+            PeerIncompatible::NameMismatch {
+                expected: String::new(),
+                found: String::new(),
+            },
+            "for another cluster: ",
+        ),
+        (
+            PeerIncompatible::Commitment(CommitmentFault::Signature(SignatureError::Mismatch)),
             "for another handshake: ",
         ),
         (
-            PeerMisbehaved::Commitment(CommitmentFault::OtherKey {
+            PeerIncompatible::Commitment(CommitmentFault::OtherKey {
                 found: String::new(),
             }),
             "changed: ",
         ),
         (
-            PeerMisbehaved::Commitment(CommitmentFault::Encoding),
-            "the peer misbehaved: ",
+            PeerIncompatible::Commitment(CommitmentFault::Missing),
+            "missing: ",
         ),
         (
-            PeerMisbehaved::KeyChanged {
+            PeerIncompatible::Commitment(CommitmentFault::Encoding),
+            "damaged: ",
+        ),
+        (
+            PeerIncompatible::KeyChanged {
                 pinned: String::new(),
                 found: String::new(),
             },
             "changed: ",
         ),
         (
-            PeerMisbehaved::Certificate(CertificateError::Key {
-                expected: key(1),
-                found: key(2),
-            }),
+            PeerIncompatible::KeySuccession(SuccessionFault::OtherKey),
+            "changed: ",
+        ),
+        (
+            PeerIncompatible::KeySuccession(SuccessionFault::Encoding),
+            "damaged: ",
+        ),
+        (PeerIncompatible::OtherCredentials, "changed: "),
+        (PeerIncompatible::ProxyMismatch, "changed: "),
+        (
+            PeerIncompatible::CertificateKey { expected, found },
             "for another key: ",
         ),
         (
-            PeerMisbehaved::Csr(CsrError::Key {
-                expected: key(1),
-                found: key(2),
-            }),
+            PeerIncompatible::CsrKey { expected, found },
             "for another key: ",
         ),
-        (
-            PeerMisbehaved::Csr(CsrError::SubjectOrder),
-            "the peer misbehaved: ",
-        ),
-        (PeerMisbehaved::NonceForOthers, "for another cluster: "),
-        (PeerMisbehaved::NonceUsed, "no longer valid: "),
-        (
-            PeerMisbehaved::NonceSignature(SignatureError::Length {
-                found: 0,
-                expected: 64,
-            }),
-            "damaged: ",
-        ),
-        (
-            PeerMisbehaved::NonceSignature(SignatureError::Encoding),
-            "damaged: ",
-        ),
-        (
-            PeerMisbehaved::NonceSignature(SignatureError::TooLong {
-                found: 9000,
-                limit: 512,
-            }),
-            "the peer misbehaved: ",
-        ),
-        (PeerMisbehaved::NonceNotOurs, "the peer misbehaved: "),
     ] {
         let error = error(fault);
         assert!(error.to_string().starts_with(beginning), "{error}");
-        assert_eq!(error.fault().name(), "PeerMisbehaved");
+        assert_eq!(error.fault().name(), "PeerIncompatible");
     }
+}
+
+/// Nobody's key and clock make such a request.
+#[test]
+fn what_no_honest_peer_sends_is_told_as_misbehaviour() {
+    let error = error(Fault::from(CsrError::SubjectOrder));
+    assert!(error.to_string().starts_with("the peer misbehaved: "));
+    assert_eq!(error.fault().name(), "PeerMisbehaved");
+}
+
+#[test]
+fn a_request_for_another_key_may_be_an_honest_peers() {
+    let (expected, found) = (key(1), key(2));
+    let error = error(Fault::from(CsrError::Key { expected, found }));
+    let same = PeerIncompatible::CsrKey { expected, found };
+    assert_eq!(error.fault(), &same.into());
 }
 
 fn key(byte: u8) -> Fingerprint {

@@ -2,7 +2,7 @@
 
 use super::RequestError;
 use crate::{
-    error::{Error, PeerIncompatible, PeerMisbehaved},
+    error::{Error, PeerIncompatible},
     model::{ClusterId, ProtocolVersion},
 };
 
@@ -54,7 +54,7 @@ impl Outcome {
             Self::Issued { .. } | Self::Malformed(_) => None,
             Self::WrongToken { .. } => {
                 let field = "destinationClusterToken";
-                Some(Error::new(PeerMisbehaved::WrongToken, None, field))
+                Some(Error::new(PeerIncompatible::WrongToken, None, field))
             }
             Self::SecondIdentity { .. } => {
                 Some(Error::new(PeerIncompatible::SecondIdentity, None, ""))

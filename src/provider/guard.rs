@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     crypto::{Nonce, PublicKey},
-    error::{Error, Fault, PeerMisbehaved, PolicyRefusal, Precondition},
+    error::{Error, Fault, PeerIncompatible, PolicyRefusal, Precondition},
     machine::{Awaited, Env, Step, View, replication},
     model::{
         AuthzPolicy, ClusterId, Kind, Object, ObjectRef, Renew, Resource, ResourceSlice, Secret,
@@ -232,7 +232,7 @@ impl Look<'_> {
     /// has done anything wrong. Nor need the peer have made a nonce that is on no record.
     fn unless_adopted(&self, error: Error, changed: &Object) -> Error {
         match (changed.key().0, error.fault()) {
-            (Kind::Tenant, Fault::PeerMisbehaved(PeerMisbehaved::NonceNotOurs)) => {
+            (Kind::Tenant, Fault::PeerIncompatible(PeerIncompatible::NonceNotOurs)) => {
                 let id = self.observed.nonce_id();
                 Error::new(PolicyRefusal::NonceNotOnRecord, Some(id), "data.nonce")
             }

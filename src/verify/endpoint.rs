@@ -88,7 +88,7 @@ impl Check<'_> {
         if url.as_ref() == self.expectation.proxy_url {
             Ok(url)
         } else {
-            Err(wrong(PROXY_URL, PeerMisbehaved::ProxyMismatch))
+            Err(wrong(PROXY_URL, PeerIncompatible::ProxyMismatch))
         }
     }
 

@@ -244,7 +244,7 @@ impl Check<'_> {
     }
 }
 
-/// An honest provider's certificate may be outside of its time.
+/// An honest provider's certificate may be outside of its time, or answer an earlier request.
 fn fault_of(error: CertificateError) -> Fault {
     match error {
         CertificateError::Expired { not_after, now } => {
@@ -252,6 +252,9 @@ fn fault_of(error: CertificateError) -> Fault {
         }
         CertificateError::NotYetValid { not_before, now } => {
             PeerIncompatible::CertificateNotYetValid { not_before, now }.into()
+        }
+        CertificateError::Key { expected, found } => {
+            PeerIncompatible::CertificateKey { expected, found }.into()
         }
         error => PeerMisbehaved::Certificate(error).into(),
     }

@@ -29,7 +29,7 @@ pub(crate) use tenant::{
 };
 
 use crate::{
-    error::{Error, PeerMisbehaved, shortened},
+    error::{Error, PeerIncompatible, shortened},
     model::{ClusterId, Resource, names},
 };
 
@@ -56,7 +56,7 @@ pub(crate) fn check_name(
         return Ok(());
     }
     let (expected, found) = (expected.to_owned(), shortened(found));
-    let fault = PeerMisbehaved::NameMismatch { expected, found };
+    let fault = PeerIncompatible::NameMismatch { expected, found };
     Err(Error::found_in(object, field, fault))
 }
 

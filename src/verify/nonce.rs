@@ -26,8 +26,8 @@ pub struct NonceExpectation<'a> {
 /// expired.
 ///
 /// # Errors
-/// [`PeerMisbehaved::NonceForm`], [`PeerMisbehaved::NonceForOthers`],
-/// [`PeerMisbehaved::Commitment`] or [`PeerIncompatible::NonceExpired`].
+/// [`PeerMisbehaved::NonceForm`], [`PeerIncompatible::NonceForOthers`],
+/// [`PeerIncompatible::Commitment`] or [`PeerIncompatible::NonceExpired`].
 ///
 /// # Examples
 /// ```
@@ -64,7 +64,7 @@ pub(crate) fn nonce_at(
     let structured = nonce.structured();
     if let Some(structured) = structured {
         if !structured.is_for(expectation.provider, expectation.consumer) {
-            return Err(at(PeerMisbehaved::NonceForOthers.into()));
+            return Err(at(PeerIncompatible::NonceForOthers.into()));
         }
         let expires = structured.expires();
         if expires <= expectation.now {
@@ -72,7 +72,7 @@ pub(crate) fn nonce_at(
         }
     }
     if expectation.provider_key_known && !structured.is_some_and(StructuredNonce::commits) {
-        let fault = PeerMisbehaved::Commitment(CommitmentFault::Missing);
+        let fault = PeerIncompatible::Commitment(CommitmentFault::Missing);
         return Err(at(fault.into()));
     }
     Ok(nonce)

@@ -134,7 +134,7 @@ pub(crate) fn slice_request(
     known: Option<&[u8; 32]>,
     policy: &Policy,
 ) -> Result<VerifiedSlice, Error> {
-    let at = |error| Error::found_in(slice, "spec.csr", PeerMisbehaved::Csr(error));
+    let at = |error| Error::found_in(slice, "spec.csr", error);
     let pem = slice.spec.csr.as_slice();
     let recognized = known.and_then(|digest| Csr::recognize(pem, digest, policy));
     let public_key = match expectation.tenant_key {

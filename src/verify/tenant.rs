@@ -3,7 +3,7 @@
 use super::{check_label, check_name};
 use crate::{
     crypto::{Csr, Fingerprint, Nonce, PublicKey, Subject},
-    error::{Error, PeerMisbehaved, PolicyRefusal},
+    error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
     model::{AuthzPolicy, ClusterId, Metadata, NamespaceName, ProxyUrl, Tenant, names},
     policy::{Limits, Policy},
 };
@@ -112,7 +112,7 @@ pub(crate) fn claim(
     let csr = match recognized {
         Some(csr) => csr,
         None => Csr::verify(pem, &Subject::control_plane(consumer), &public_key, policy)
-            .map_err(|error| Error::found_in(tenant, "spec.csr", PeerMisbehaved::Csr(error)))?,
+            .map_err(|error| Error::found_in(tenant, "spec.csr", error))?,
     };
     Ok(VerifiedTenant {
         cluster_id: consumer.clone(),
@@ -170,7 +170,7 @@ pub(crate) fn nonce_signature(
     let key = &verified.public_key;
     let signature = tenant.spec.signature.as_slice();
     key.verify(key.nonce_scheme(), nonce.as_bytes(), signature, policy)
-        .map_err(PeerMisbehaved::NonceSignature)
+        .map_err(PeerIncompatible::NonceSignature)
         .map_err(|fault| Error::found_in(tenant, "spec.signature", fault))
 }
 
@@ -215,8 +215,8 @@ fn public_key(
     policy: &Policy,
 ) -> Result<PublicKey, Error> {
     let field = tenant.spec.public_key.as_slice();
-    let at = |fault: PeerMisbehaved| Error::found_in(tenant, "spec.publicKey", fault);
-    let malformed = |error| at(PeerMisbehaved::PublicKey(error));
+    let at = |fault: Fault| Error::found_in(tenant, "spec.publicKey", fault);
+    let malformed = |error| at(PeerMisbehaved::PublicKey(error).into());
     let Some(pinned) = pinned else {
         return PublicKey::from_tenant_field(field, policy).map_err(malformed);
     };
@@ -226,17 +226,14 @@ fn public_key(
 
 /// Checks that a field contains the pinned key. Only bytes are compared, so that an
 /// unknown key causes no cryptographic work.
-pub(crate) fn pinned_key(
-    field: &[u8],
-    pinned: &PublicKey,
-    policy: &Policy,
-) -> Result<(), PeerMisbehaved> {
+pub(crate) fn pinned_key(field: &[u8], pinned: &PublicKey, policy: &Policy) -> Result<(), Fault> {
     let claimed = PublicKey::claimed_spki_der(field, policy).map_err(PeerMisbehaved::PublicKey)?;
     if claimed == pinned.spki_der() {
         return Ok(());
     }
-    Err(PeerMisbehaved::KeyChanged {
+    Err(PeerIncompatible::KeyChanged {
         pinned: pinned.fingerprint().to_string(),
         found: Fingerprint::of(&claimed).to_string(),
-    })
+    }
+    .into())
 }

@@ -30,7 +30,7 @@ pub(crate) const DEFECTS: &[(&str, &str)] = &[
         "I017-ca-not-ca",
         "PeerMisbehaved(CaBundle(NotAnAuthority { index: 0",
     ),
-    ("I018-proxy-changed", "PeerMisbehaved(ProxyMismatch"),
+    ("I018-proxy-changed", "PeerIncompatible(ProxyMismatch"),
     ("I019-proxy-creds", "PeerMisbehaved(Url(UserInformation"),
     (
         "I020-ns",
@@ -38,7 +38,7 @@ pub(crate) const DEFECTS: &[(&str, &str)] = &[
     ),
     (
         "I021-cluster",
-        r#"PeerMisbehaved(NameMismatch { expected: "cl-provider", found: "cl-other""#,
+        r#"PeerIncompatible(NameMismatch { expected: "cl-provider", found: "cl-other""#,
     ),
     ("I023-aws", "PeerMisbehaved(MixedCredentials"),
     (
@@ -73,7 +73,7 @@ pub(crate) const DEFECTS: &[(&str, &str)] = &[
         r#"PeerMisbehaved(Csr(Subject { expected: "O=cl-consumer, CN=pool-573ffa690333", found: "O=cl-consumer + O=victim-cluster, CN=pool-573ffa690333""#,
     ),
     ("R004-selfsig-broken", "PeerMisbehaved(Csr(SelfSignature("),
-    ("R005-other-key", "PeerMisbehaved(Csr(Key {"),
+    ("R005-other-key", "PeerIncompatible(CsrKey {"),
     (
         "R010-cid-equals-victim-slice-CN",
         r#"Policy(NameTaken { name: "pool-37893f03fd76""#,
@@ -189,8 +189,8 @@ pub(crate) const DEFECTS: &[(&str, &str)] = &[
         "T052-cid-bad-8",
         "PeerMisbehaved(ClusterId(Character { at: 2",
     ),
-    ("L001-empty-both", "PeerMisbehaved(WrongToken"),
-    ("L004-upper", "PeerMisbehaved(WrongToken"),
+    ("L001-empty-both", "PeerIncompatible(WrongToken"),
+    ("L004-upper", "PeerIncompatible(WrongToken"),
     (
         "T052-cid-bad-9",
         "PeerMisbehaved(ClusterId(Character { at: 11",
@@ -207,7 +207,7 @@ pub(crate) const DEFECTS: &[(&str, &str)] = &[
         "T064-selfsig-alg-unknown",
         r#"PeerMisbehaved(Csr(SignatureAlgorithm { found: "1.2.3.4", expected: Ed25519"#,
     ),
-    ("T066-csr-other-key", "PeerMisbehaved(Csr(Key"),
+    ("T066-csr-other-key", "PeerIncompatible(CsrKey"),
     (
         "T070-san",
         r#"PeerMisbehaved(Csr(Attributes { found: "1.2.840.113549.1.9.14""#,
@@ -287,21 +287,21 @@ pub(crate) const DEFECTS: &[(&str, &str)] = &[
     ),
     (
         "T128-ed-small-order-R",
-        "PeerMisbehaved(NonceSignature(Mismatch",
+        "PeerIncompatible(NonceSignature(Mismatch",
     ),
     (
         "T129-sig-len-0",
-        "PeerMisbehaved(NonceSignature(Length { found: 0, expected: 64",
+        "PeerIncompatible(NonceSignature(Length { found: 0, expected: 64",
     ),
     (
         "T129-sig-len-1",
-        "PeerMisbehaved(NonceSignature(Length { found: 63, expected: 64",
+        "PeerIncompatible(NonceSignature(Length { found: 63, expected: 64",
     ),
     (
         "T129-sig-len-2",
-        "PeerMisbehaved(NonceSignature(Length { found: 65, expected: 64",
+        "PeerIncompatible(NonceSignature(Length { found: 65, expected: 64",
     ),
-    ("T129-sig-len-3", "PeerMisbehaved(NonceSignature(Mismatch"),
+    ("T129-sig-len-3", "PeerIncompatible(NonceSignature(Mismatch"),
     (
         "T140-rsa-1536",
         "PeerMisbehaved(PublicKey(RsaModulusBits { found: 1536, shortest: 2048, longest: 4096",

@@ -55,7 +55,7 @@ fn the_log_of_an_exchange_has_the_peer_decision_rule_and_key() {
     let details: Vec<_> = issued.details.keys().map(String::as_str).collect();
     assert_eq!(details, ["certificate", "request", "until"]);
     let refused = find(&log, "Refused").content();
-    assert_eq!(refused.details["fault"], "PeerMisbehaved");
+    assert_eq!(refused.details["fault"], "PeerIncompatible");
     assert_eq!(refused.details["field"], "spec.publicKey");
     assert!(
         refused.details["reason"].contains("the cluster ID is pinned to the key SHA256:"),

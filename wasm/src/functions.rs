@@ -133,7 +133,7 @@ pub(crate) fn verify_request(request: VerifyRequest) -> Result<Vec<u8>, Failure>
         policy,
     ))?;
     Csr::verify(request.csr.as_slice(), &subject, &key, policy)
-        .map_err(|error| Failure::of_peer(PeerMisbehaved::Csr(error)))?;
+        .map_err(Fault::from)?;
     Ok(written(&()))
 }
 

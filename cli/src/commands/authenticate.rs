@@ -8,7 +8,7 @@ mod steps;
 
 use liqo_auth::{
     crypto::{Nonce, SignatureError, SigningKey},
-    error::{CommitmentFault, Fault, PeerMisbehaved},
+    error::{CommitmentFault, Fault, PeerIncompatible},
     machine::{Notice, replication},
     model::{ClusterId, Identity, Metadata, ObjectRef, Renew, ResourceSlice, Timestamp},
 };
@@ -365,7 +365,7 @@ fn answers_another_handshake(
     Ok(refusal.is_some_and(|error| {
         matches!(
             error.fault(),
-            Fault::PeerMisbehaved(PeerMisbehaved::Commitment(CommitmentFault::Signature(
+            Fault::PeerIncompatible(PeerIncompatible::Commitment(CommitmentFault::Signature(
                 SignatureError::Mismatch
             )))
         )

@@ -3,7 +3,7 @@
 
 use liqo_auth::{
     crypto::Nonce,
-    error::Fault,
+    error::{Fault, PeerIncompatible},
     model::{Object, Resource, Tenant, names},
 };
 
@@ -105,7 +105,12 @@ pub(super) fn identity(context: &Context, arguments: &GenerateIdentity) -> Resul
         )));
     }
     if let ProviderStand::Refused(error) = stand {
-        let waits = matches!(error.fault(), Fault::PeerIncompatible(_));
+        let waits = matches!(
+            error.fault(),
+            Fault::PeerIncompatible(
+                PeerIncompatible::NonceExpired { .. } | PeerIncompatible::NonceMissing
+            )
+        );
         let failure = refused(provider.home, peer, &error);
         return Err(if waits {
             Failure::waiting(failure.to_string())

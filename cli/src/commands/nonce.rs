@@ -2,7 +2,7 @@
 
 use liqo_auth::{
     crypto::SignatureError,
-    error::{Error, Fault, PeerIncompatible, PeerMisbehaved},
+    error::{Error, Fault, PeerIncompatible},
     model::{Namespace, Resource},
     provider::Phase,
 };
@@ -74,7 +74,7 @@ pub(super) fn create(context: &Context, arguments: &CreateNonce) -> Result<()> {
 pub(super) fn is_of_a_nonce_that_serves_no_more(error: &Error) -> bool {
     matches!(
         error.fault(),
-        Fault::PeerMisbehaved(PeerMisbehaved::NonceUsed)
+        Fault::PeerIncompatible(PeerIncompatible::NonceUsed)
             | Fault::PeerIncompatible(PeerIncompatible::NonceExpired { .. })
     )
 }
@@ -83,7 +83,7 @@ pub(super) fn is_of_a_nonce_that_serves_no_more(error: &Error) -> bool {
 fn is_of_another_nonce(error: &Error) -> bool {
     matches!(
         error.fault(),
-        Fault::PeerMisbehaved(PeerMisbehaved::NonceSignature(SignatureError::Mismatch))
+        Fault::PeerIncompatible(PeerIncompatible::NonceSignature(SignatureError::Mismatch))
     )
 }
 

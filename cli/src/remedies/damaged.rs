@@ -2,7 +2,7 @@
 
 use liqo_auth::{
     crypto::SignatureError,
-    error::{Error, Fault, PeerMisbehaved},
+    error::{Error, Fault, PeerIncompatible},
     model::ClusterId,
 };
 
@@ -10,7 +10,7 @@ use crate::{home::Home, output::program};
 
 /// The way out, if the signature in a Tenant is no signature: the consumer prints it again.
 pub(super) fn damaged(home: &Home, consumer: &ClusterId, error: &Error) -> Option<String> {
-    let Fault::PeerMisbehaved(PeerMisbehaved::NonceSignature(
+    let Fault::PeerIncompatible(PeerIncompatible::NonceSignature(
         SignatureError::Length { .. } | SignatureError::Encoding,
     )) = error.fault()
     else {

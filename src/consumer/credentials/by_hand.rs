@@ -134,6 +134,7 @@ impl Look<'_> {
             Err((fault @ Fault::Policy(PolicyRefusal::AddressRefused { .. }), _)) => Err(fault),
             // No peer has made it.
             Err((Fault::PeerMisbehaved(fault), _)) => Err(unusable(&fault.to_string())),
+            Err((Fault::PeerIncompatible(fault), _)) => Err(unusable(&fault.to_string())),
             Err((fault, _)) => Err(unusable(&fault.to_string())),
         }
     }

@@ -10,8 +10,8 @@ use crate::{
         look::Look,
         record::{Received, Record},
     },
-    crypto::{Certificate, CertificateError, Fingerprint, Nonce, PublicKey, SigningKey},
-    error::{CommitmentFault, Error, Fault, PeerIncompatible, PeerMisbehaved, Precondition},
+    crypto::{Certificate, Fingerprint, Nonce, PublicKey, SigningKey},
+    error::{CommitmentFault, Error, Fault, PeerIncompatible, Precondition},
     machine::{Holder, Notice},
     model::{Identity, Timestamp},
     policy::Forms,
@@ -125,7 +125,7 @@ impl AcceptedIdentity {
     /// Checks whether this verified Identity may replace the stored one. An older
     /// certificate and another user's credentials may not replace it.
     pub(crate) fn compare(&self, held: &Self) -> Result<Comparison, (Fault, &'static str)> {
-        let other = |field| (PeerMisbehaved::OtherCredentials.into(), field);
+        let other = |field| (PeerIncompatible::OtherCredentials.into(), field);
         match (&self.identity.credentials, &held.identity.credentials) {
             (Credentials::Certificate(new), Credentials::Certificate(old)) => {
                 let (new, old) = (new.leaf(), old.leaf());
@@ -282,7 +282,7 @@ impl HolderContext<'_> {
             let fault = match fault {
                 // `liqoctl` carries no annotation.
                 CommitmentFault::Missing => Fault::from(PeerIncompatible::CommitmentMissing),
-                fault => PeerMisbehaved::Commitment(fault).into(),
+                fault => PeerIncompatible::Commitment(fault).into(),
             };
             let field = "metadata.annotations[liqo-auth/commitment]";
             Error::found_in(identity, field, fault)
@@ -318,6 +318,6 @@ impl Look<'_> {
 fn is_for_another_key(error: &Error) -> bool {
     matches!(
         error.fault(),
-        Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::Key { .. }))
+        Fault::PeerIncompatible(PeerIncompatible::CertificateKey { .. })
     )
 }

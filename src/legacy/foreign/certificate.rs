@@ -45,7 +45,7 @@ impl<'a> CertificateForm<'a> {
         let policy = &look.configuration.settings.policy;
         let wrong = |error| {
             let field = "certificateSigningRequest";
-            Error::new(PeerMisbehaved::Csr(error), None, field)
+            Error::new(error, None, field)
         };
         let key = Csr::claimed_key(&request.csr, false, policy).map_err(wrong)?;
         let subject = Subject::control_plane(&request.peer);

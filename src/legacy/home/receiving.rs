@@ -52,7 +52,7 @@ impl Configuration {
         self.check_peer(&peer)?;
         let known = &cluster.spec.cluster_identity;
         if !known.cluster_id.is_empty() && known.cluster_id != peer.as_str() {
-            let fault = PeerMisbehaved::NameMismatch {
+            let fault = PeerIncompatible::NameMismatch {
                 expected: known.cluster_id.clone(),
                 found: peer.to_string(),
             };
@@ -297,7 +297,7 @@ impl Look<'_> {
         let expected = names::remote_account(&self.configuration.cluster_id);
         if kubeconfig.user != expected {
             let found = shortened(&kubeconfig.user);
-            let fault = PeerMisbehaved::NameMismatch { expected, found };
+            let fault = PeerIncompatible::NameMismatch { expected, found };
             return Err(wrong(fault, "users[0].name"));
         }
         let server = kubeconfig.server.parse();
@@ -348,7 +348,7 @@ fn read_kubeconfig(body: &[u8], policy: &Policy) -> Result<Kubeconfig, Error> {
         return Err(wrong_kubeconfig(KubeconfigError::Credential));
     }
     if kubeconfig.proxy_url.is_some() {
-        return Err(wrong(PeerMisbehaved::ProxyMismatch, "proxy-url"));
+        return Err(wrong(PeerIncompatible::ProxyMismatch, "proxy-url"));
     }
     if let Some(found) = &kubeconfig.namespace {
         let (expected, found) = (String::new(), shortened(found));

@@ -2,7 +2,6 @@
 
 use super::Remedy;
 use crate::{
-    crypto::CsrError,
     error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, Precondition},
     model::{Kind, ObjectRef, names},
 };
@@ -42,57 +41,60 @@ impl Error {
 
 fn of_misbehaviour(fault: &PeerMisbehaved, object: Option<&ObjectRef>) -> Option<Remedy> {
     match fault {
-        PeerMisbehaved::KeyChanged { .. } => Some(Remedy::Release),
         PeerMisbehaved::Certificate(_) => Some(another_certificate(object)),
-        PeerMisbehaved::Commitment(_) => Some(Remedy::AuthenticateAgain),
-        PeerMisbehaved::Csr(CsrError::Key { .. }) => {
-            let object = carried(object?)?;
-            Some(Remedy::CarryRequest { object })
-        }
-        PeerMisbehaved::NonceForOthers | PeerMisbehaved::NonceSignature(_) => {
-            Some(Remedy::CarryNonce)
-        }
-        // A nonce that comes to be signed is no object.
-        PeerMisbehaved::NonceUsed if object.is_none() => Some(Remedy::AuthenticateAgain),
-        PeerMisbehaved::NonceUsed | PeerMisbehaved::NonceNotOurs => another_nonce(object),
         PeerMisbehaved::ClusterId(_)
-        | PeerMisbehaved::NameMismatch { .. }
         | PeerMisbehaved::SliceName { .. }
         | PeerMisbehaved::PublicKey(_)
         | PeerMisbehaved::Csr(_)
         | PeerMisbehaved::NonceForm(_)
-        | PeerMisbehaved::WrongToken
         | PeerMisbehaved::Token(_)
         | PeerMisbehaved::AnswerForm(_)
         | PeerMisbehaved::AnswerBase64
         | PeerMisbehaved::Kubeconfig(_)
         | PeerMisbehaved::CaBundle(_)
         | PeerMisbehaved::Url(_)
-        | PeerMisbehaved::ProxyMismatch
         | PeerMisbehaved::MixedCredentials
-        | PeerMisbehaved::AwsField { .. }
-        | PeerMisbehaved::OtherCredentials
-        | PeerMisbehaved::KeySuccession(_) => None,
+        | PeerMisbehaved::AwsField { .. } => None,
     }
 }
 
 fn of_incompatibility(fault: &PeerIncompatible, object: Option<&ObjectRef>) -> Option<Remedy> {
     match fault {
-        PeerIncompatible::EndpointChanged => Some(Remedy::Release),
-        PeerIncompatible::CertificateExpired { .. } => Some(another_certificate(object)),
-        PeerIncompatible::RenewalUnanswered { .. } | PeerIncompatible::RenewalUnusable { .. } => {
-            Some(Remedy::AuthenticateAgain)
+        PeerIncompatible::EndpointChanged | PeerIncompatible::KeyChanged { .. } => {
+            Some(Remedy::Release)
         }
-        PeerIncompatible::NonceExpired { .. } => another_nonce(object),
+        PeerIncompatible::CertificateExpired { .. } | PeerIncompatible::CertificateKey { .. } => {
+            Some(another_certificate(object))
+        }
+        PeerIncompatible::CsrKey { .. } => {
+            let object = carried(object?)?;
+            Some(Remedy::CarryRequest { object })
+        }
+        PeerIncompatible::Commitment(_)
+        | PeerIncompatible::RenewalUnanswered { .. }
+        | PeerIncompatible::RenewalUnusable { .. } => Some(Remedy::AuthenticateAgain),
+        PeerIncompatible::NonceForOthers | PeerIncompatible::NonceSignature(_) => {
+            Some(Remedy::CarryNonce)
+        }
+        // A nonce that comes to be signed is no object.
+        PeerIncompatible::NonceUsed if object.is_none() => Some(Remedy::AuthenticateAgain),
+        PeerIncompatible::NonceExpired { .. }
+        | PeerIncompatible::NonceNotOurs
+        | PeerIncompatible::NonceUsed => another_nonce(object),
         PeerIncompatible::NonceMissing => Some(Remedy::Invite),
         PeerIncompatible::CertificateNotYetValid { .. }
         | PeerIncompatible::CommitmentMissing
-        | PeerIncompatible::NamespaceName(_)
         | PeerIncompatible::IdentityType { .. }
-        | PeerIncompatible::Status { .. }
+        | PeerIncompatible::KeySuccession(_)
+        | PeerIncompatible::NameMismatch { .. }
+        | PeerIncompatible::NamespaceName(_)
+        | PeerIncompatible::NoCertificate
         | PeerIncompatible::NoTokenProtocol
+        | PeerIncompatible::OtherCredentials
+        | PeerIncompatible::ProxyMismatch
         | PeerIncompatible::SecondIdentity
-        | PeerIncompatible::NoCertificate => None,
+        | PeerIncompatible::Status { .. }
+        | PeerIncompatible::WrongToken => None,
     }
 }
 
@@ -191,7 +193,7 @@ fn another_nonce(object: Option<&ObjectRef>) -> Option<Remedy> {
 mod tests {
     use super::*;
     use crate::{
-        crypto::{CertificateError, Fingerprint},
+        crypto::{CsrError, Fingerprint},
         model::Timestamp,
     };
 
@@ -210,7 +212,7 @@ mod tests {
     /// What a consumer refuses of an object, because it wants another certificate.
     fn of_certificates(object: &ObjectRef) -> [Option<Remedy>; 4] {
         let time: Timestamp = "2026-11-20T13:00:00Z".parse().unwrap();
-        let other_key = CertificateError::Key {
+        let other_key = PeerIncompatible::CertificateKey {
             expected: key(),
             found: key(),
         };
@@ -227,7 +229,7 @@ mod tests {
             none_before: time,
         };
         [
-            of(PeerMisbehaved::Certificate(other_key), object),
+            of(other_key, object),
             of(expired, object),
             of(not_newer, object),
             of(older, object),
@@ -254,7 +256,7 @@ mod tests {
     #[test]
     fn another_nonce_is_made_where_the_used_one_is_and_comes_by_authenticating() {
         let stored = object(Kind::Secret, names::NONCE_SECRET);
-        let used = || PeerMisbehaved::NonceUsed;
+        let used = || PeerIncompatible::NonceUsed;
         assert_eq!(of(used(), &stored), Some(Remedy::ReplaceNonce));
         let received = Error::new(used(), None, "data.nonce");
         assert_eq!(received.remedy(), Some(Remedy::AuthenticateAgain));
@@ -262,11 +264,9 @@ mod tests {
 
     #[test]
     fn a_request_for_another_key_is_carried_again() {
-        let csr = || {
-            PeerMisbehaved::Csr(CsrError::Key {
-                expected: key(),
-                found: key(),
-            })
+        let csr = || PeerIncompatible::CsrKey {
+            expected: key(),
+            found: key(),
         };
         let slice = object(Kind::ResourceSlice, "pool");
         let again = Some(Remedy::CarryRequest {

@@ -10,7 +10,7 @@
 use crate::{
     assurance::peer_version::{self, Ability},
     crypto::{Csr, Subject},
-    error::{Error, PeerMisbehaved},
+    error::Error,
     machine::{Holder, Notice},
     model::{AuthParams, IdentityType, Renew, Resource, Tenant, names},
     provider::{configuration::Configuration, look::Look, observed::Observed, records::Plan},
@@ -106,7 +106,7 @@ pub(crate) fn check_renew(
     let (subject, pinned) = (holder.subject(look.peer()), &verified.public_key);
     let csr = Csr::verify(pem, &subject, pinned, look.policy());
     csr.map(drop)
-        .map_err(|error| Error::found_in(renew, "spec.csr", PeerMisbehaved::Csr(error)))
+        .map_err(|error| Error::found_in(renew, "spec.csr", error))
 }
 
 /// Repeats the checks of the first request: the names, the pinned key, and the
@@ -146,7 +146,7 @@ fn check(
                 }
                 IdentityType::ResourceSlice => Err(error),
             })
-            .map_err(|error| Error::found_in(renew, "spec.csr", PeerMisbehaved::Csr(error)))?;
+            .map_err(|error| Error::found_in(renew, "spec.csr", error))?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::{
         succession::{KEY_SUCCESSION_ANNOTATION, Succeeding},
     },
     crypto::PublicKey,
-    error::{Error, Fault, PeerMisbehaved, SuccessionFault},
+    error::{Error, Fault, PeerIncompatible, SuccessionFault},
     model::Tenant,
     provider::look::Look,
     verify::{self, VerifiedTenant},
@@ -33,7 +33,7 @@ impl Look<'_> {
             Error::found_in(
                 tenant,
                 "metadata.annotations[liqo-auth/key-succession]",
-                PeerMisbehaved::KeySuccession(fault),
+                PeerIncompatible::KeySuccession(fault),
             )
         };
         let succession = KeyAndSignature::from_annotation(annotation, policy)
@@ -61,7 +61,7 @@ impl Look<'_> {
 pub(super) fn is_other_key(error: &Error) -> bool {
     matches!(
         error.fault(),
-        Fault::PeerMisbehaved(PeerMisbehaved::KeyChanged { .. })
+        Fault::PeerIncompatible(PeerIncompatible::KeyChanged { .. })
     )
 }
 

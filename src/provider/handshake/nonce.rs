@@ -292,8 +292,8 @@ impl PresentNonce {
             Self::Absent => PeerIncompatible::NonceMissing.into(),
             Self::Expired(at) => PeerIncompatible::NonceExpired { at }.into(),
             Self::Malformed(error) => PeerMisbehaved::NonceForm(error).into(),
-            Self::Foreign => PeerMisbehaved::NonceNotOurs.into(),
-            Self::Used => PeerMisbehaved::NonceUsed.into(),
+            Self::Foreign => PeerIncompatible::NonceNotOurs.into(),
+            Self::Used => PeerIncompatible::NonceUsed.into(),
         };
         let id = look.observed.nonce_id();
         Err(Error::new(fault, Some(id), "data.nonce"))

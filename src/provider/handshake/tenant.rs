@@ -5,7 +5,7 @@ use super::{adoption, key_succession, nonce, proof::end_proof};
 use crate::{
     admission::{self, tenant::Surroundings},
     crypto::{Algorithm, Fingerprint, KeyError, Nonce, PublicKey},
-    error::{Error, PeerMisbehaved, PolicyRefusal},
+    error::{Error, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
     machine::Awaited,
     model::{Resource, Tenant},
     provider::{
@@ -232,7 +232,7 @@ impl<'a> Look<'a> {
         match serves {
             true => Ok(()),
             false => {
-                let fault = PeerMisbehaved::NonceUsed;
+                let fault = PeerIncompatible::NonceUsed;
                 Err(Error::new(fault, Some(tenant.id()), "spec.signature"))
             }
         }

@@ -399,5 +399,8 @@ pub(super) fn record_of<'a>(look: &Look<'a>, slice: &str) -> Recorded<'a> {
 }
 
 pub(super) fn is_the_peers(error: &Error) -> bool {
-    matches!(error.fault(), Fault::PeerMisbehaved(_) | Fault::Policy(_))
+    matches!(
+        error.fault(),
+        Fault::PeerMisbehaved(_) | Fault::PeerIncompatible(_) | Fault::Policy(_)
+    )
 }

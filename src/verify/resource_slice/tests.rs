@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     crypto::{CsrError, Entropy, KeyPair, SigningKey},
-    error::{Fault, Rule},
+    error::{Fault, PeerIncompatible, PeerMisbehaved, Rule},
     model::{Metadata, ResourceSliceSpec},
 };
 
@@ -71,7 +71,7 @@ fn each_name_has_to_be_right() {
         (error.fault().clone(), error.at().field)
     };
     let mismatch = |expected: &str, found: &str| -> Fault {
-        PeerMisbehaved::NameMismatch {
+        PeerIncompatible::NameMismatch {
             expected: expected.to_owned(),
             found: found.to_owned(),
         }
@@ -132,7 +132,7 @@ fn the_request_is_for_this_name_and_key() {
     let error = judged(&slice("mypool"), Some(other.public_key())).unwrap_err();
     assert!(matches!(
         error.fault(),
-        Fault::PeerMisbehaved(PeerMisbehaved::Csr(CsrError::Key { .. }))
+        Fault::PeerIncompatible(PeerIncompatible::CsrKey { .. })
     ));
     assert_eq!(error.rule().map(Rule::number), Some(2));
 }

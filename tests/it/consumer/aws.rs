@@ -180,7 +180,7 @@ fn the_access_key_may_change_but_not_the_aws_user() {
     for given in [auth_params(other), home.issue(YEAR)] {
         let fault = give(&mut home, &given).unwrap_err();
         assert!(
-            fault == PeerMisbehaved::OtherCredentials.into()
+            fault == PeerIncompatible::OtherCredentials.into()
                 || fault == PeerIncompatible::EndpointChanged.into(),
             "{fault}"
         );

@@ -6,8 +6,8 @@ use liqo_auth::{
     Machine,
     assurance::succession::KEY_SUCCESSION_ANNOTATION,
     consumer::PeerSettings,
-    crypto::{CertificateError, Entropy, KeysByProvider, Nonce, SigningKey},
-    error::{Fault, PeerMisbehaved},
+    crypto::{Entropy, KeysByProvider, Nonce, SigningKey},
+    error::{Fault, PeerIncompatible},
     machine::{Awaited, Message, MessageBody, Notice},
     model::{Kubeconfig, Tenant, UserCredential},
 };
@@ -181,13 +181,13 @@ fn the_certificate_for_the_new_key_may_come_through_the_renew() {
     assert!(home.turn().is_settled());
     assert!(matches!(
         home.refused[0].fault(),
-        Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::Key { .. }))
+        Fault::PeerIncompatible(PeerIncompatible::CertificateKey { .. })
     ));
     let older = Box::new(home.identity(&home.issue(YEAR)));
     let error = home.receive(MessageBody::Identity(older)).unwrap_err();
     assert!(matches!(
         error.fault(),
-        Fault::PeerMisbehaved(PeerMisbehaved::Certificate(CertificateError::Key { .. }))
+        Fault::PeerIncompatible(PeerIncompatible::CertificateKey { .. })
     ));
 }
 

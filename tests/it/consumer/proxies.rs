@@ -2,7 +2,7 @@
 
 use liqo_auth::{
     consumer::PeerSettings,
-    error::{Error, PeerMisbehaved},
+    error::{Error, PeerIncompatible},
     model::{AuthParams, ResourceSliceConditionStatus::Accepted},
 };
 
@@ -61,7 +61,7 @@ fn through(mut given: AuthParams, proxy: Option<&str>) -> AuthParams {
 }
 
 fn is_refused(error: &Error, part: &str) {
-    assert_eq!(*error.fault(), PeerMisbehaved::ProxyMismatch.into());
+    assert_eq!(*error.fault(), PeerIncompatible::ProxyMismatch.into());
     assert_eq!(error.at().field, format!("{part}.authParams.proxyURL"));
 }
 

@@ -110,7 +110,7 @@ fn rsa_requests_equal_liqos_byte_for_byte() {
 fn liqos_tenants_are_verified_with_their_signature_over_the_nonce() {
     use liqo_auth::{
         crypto::SignatureError,
-        error::PeerMisbehaved,
+        error::PeerIncompatible,
         model::{Resource, Tenant, manifest},
         verify::{self, TenantExpectation},
     };
@@ -138,7 +138,7 @@ fn liqos_tenants_are_verified_with_their_signature_over_the_nonce() {
         signature[20] ^= 1;
         tenant.spec.signature = signature.into();
         let error = verify::tenant(&tenant, &expectation, &policy).unwrap_err();
-        let mismatch = PeerMisbehaved::NonceSignature(SignatureError::Mismatch);
+        let mismatch = PeerIncompatible::NonceSignature(SignatureError::Mismatch);
         assert_eq!(error.fault(), &mismatch.into(), "{id}");
     }
 }

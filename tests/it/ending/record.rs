@@ -1,7 +1,7 @@
 //! What stays on record after the end of a peering, and for how long.
 
 use liqo_auth::{
-    error::{Fault, PeerMisbehaved, Rule},
+    error::{Fault, PeerIncompatible, Rule},
     machine::Notice,
     model::{Secret, TenantCondition, names},
     provider,
@@ -36,7 +36,7 @@ fn another_key_is_refused_until_the_record_is_deleted_or_the_key_released() {
         };
         assert!(matches!(
             error.fault(),
-            Fault::PeerMisbehaved(PeerMisbehaved::KeyChanged { .. })
+            Fault::PeerIncompatible(PeerIncompatible::KeyChanged { .. })
         ));
         assert_eq!(error.rule().map(Rule::number), Some(5));
 

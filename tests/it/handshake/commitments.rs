@@ -12,7 +12,7 @@ use liqo_auth::{
         Answer, Authority, BoxError, ClientKey, Entropy, Nonce, Payload, PublicKey, Purpose,
         Signature, SignatureError, SigningKey,
     },
-    error::{CommitmentFault, Error, PeerIncompatible, PeerMisbehaved},
+    error::{CommitmentFault, Error, PeerIncompatible},
     machine::{MessageBody, Notice},
     model::{Bytes, ClusterId, Identity, Resource, Secret},
     policy::Policy,
@@ -378,7 +378,7 @@ fn faults(errors: &[Error]) -> Vec<CommitmentFault> {
                 "{error}"
             );
             match error.fault() {
-                liqo_auth::error::Fault::PeerMisbehaved(PeerMisbehaved::Commitment(fault)) => {
+                liqo_auth::error::Fault::PeerIncompatible(PeerIncompatible::Commitment(fault)) => {
                     fault.clone()
                 }
                 liqo_auth::error::Fault::PeerIncompatible(PeerIncompatible::CommitmentMissing) => {

@@ -8,7 +8,7 @@ use liqo_auth::{
     assurance::succession::KEY_SUCCESSION_ANNOTATION,
     audit::Decision,
     crypto::{Entropy, Nonce, SignatureError, SigningKey},
-    error::{Error, Fault, PeerMisbehaved, Rule, SuccessionFault},
+    error::{Error, Fault, PeerIncompatible, PeerMisbehaved, Rule, SuccessionFault},
     machine::{MessageBody, Step},
     model::Tenant,
     provider,
@@ -86,9 +86,9 @@ fn a_proof_of_the_same_key_is_no_succession() {
 #[test]
 fn a_succession_that_is_forged_replayed_or_missing_changes_nothing() {
     let (old, new, third) = (ed25519(1), ed25519(60), ed25519(61));
-    let fault = PeerMisbehaved::KeySuccession;
+    let fault = PeerIncompatible::KeySuccession;
     let mismatch = || fault(SuccessionFault::Signature(SignatureError::Mismatch));
-    let cases: [(&str, Make, PeerMisbehaved); 6] = [
+    let cases: [(&str, Make, PeerIncompatible); 6] = [
         (
             "made by the new key in the old one's name",
             |nonce| {
@@ -157,7 +157,7 @@ fn a_succession_that_is_forged_replayed_or_missing_changes_nothing() {
     let mut tenant = following(&nonce, &old, &new);
     tenant.spec.signature = signing(&nonce, &third).spec.signature;
     let error = refused(&mut exchange, tenant);
-    let mismatch = PeerMisbehaved::NonceSignature(SignatureError::Mismatch);
+    let mismatch = PeerIncompatible::NonceSignature(SignatureError::Mismatch);
     assert_eq!(error.fault(), &mismatch.into());
 }
 
@@ -193,14 +193,16 @@ fn a_succession_can_be_used_once() {
     }
     // The first key is pinned again. Its earlier succession is no longer valid.
     let error = refused(&mut exchange, recorded[0].clone());
-    assert_eq!(error.fault(), &PeerMisbehaved::NonceUsed.into());
+    assert_eq!(error.fault(), &PeerIncompatible::NonceUsed.into());
     let nonce = fresh_nonce(&mut exchange);
     let mut replayed = recorded[0].clone();
     replayed.spec.signature = signing(&nonce, &second).spec.signature;
     let error = refused(&mut exchange, replayed);
     assert!(matches!(
         error.fault(),
-        Fault::PeerMisbehaved(PeerMisbehaved::KeySuccession(SuccessionFault::Signature(_)))
+        Fault::PeerIncompatible(PeerIncompatible::KeySuccession(SuccessionFault::Signature(
+            _
+        )))
     ));
 }
 
@@ -346,6 +348,6 @@ fn with_annotation(mut tenant: Tenant, text: &str) -> Tenant {
 fn is_key_changed(error: &Error) -> bool {
     matches!(
         error.fault(),
-        Fault::PeerMisbehaved(PeerMisbehaved::KeyChanged { .. })
+        Fault::PeerIncompatible(PeerIncompatible::KeyChanged { .. })
     )
 }

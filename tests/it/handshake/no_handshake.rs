@@ -3,7 +3,7 @@
 use liqo_auth::{
     Machine,
     audit::Decision,
-    error::{Fault, PeerMisbehaved, PolicyRefusal, Rule},
+    error::{Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, Rule},
     machine::Step,
     model::{
         AuthzPolicy, ClusterRoleBinding, Metadata, Object, Resource, RoleBinding, Tenant,
@@ -135,7 +135,7 @@ fn names_and_principals_are_checked_for_tolerated_peers_too() {
     let error = refused(&exchange);
     assert!(matches!(
         error,
-        Fault::PeerMisbehaved(PeerMisbehaved::NameMismatch { .. })
+        Fault::PeerIncompatible(PeerIncompatible::NameMismatch { .. })
     ));
     let mut exchange = tolerated(&notary);
     exchange.edit_tenant(|tenant| tenant.spec.proxy_url = Some("ftp://10.0.0.1".into()));

@@ -9,7 +9,7 @@ use liqo_auth::{
         Answer, BoxError, ClientKey, Entropy, Nonce, Payload, PublicKey, RecordKey, Signature,
         SignatureError, SigningKey, StructuredNonce,
     },
-    error::{Error, PeerIncompatible, PeerMisbehaved, Rule},
+    error::{Error, PeerIncompatible, Rule},
     machine::{Effect, MessageBody, Notice},
     model::{ClusterRoleBinding, Object, Secret, Tenant, Timestamp, names},
     provider::{self, WhyNonce},
@@ -27,7 +27,7 @@ fn a_nonce_that_names_other_clusters_is_not_signed() {
         let nonce = structured(provider, consumer, now() + DAY);
         let mut exchange = watched_by_a_key_that_must_not_sign();
         let error = exchange.hand_over(nonce.clone()).unwrap_err();
-        assert_eq!(error.fault(), &PeerMisbehaved::NonceForOthers.into());
+        assert_eq!(error.fault(), &PeerIncompatible::NonceForOthers.into());
         assert_eq!(error.rule().map(Rule::number), Some(8));
         assert_eq!(exchange.at_consumer.iter().count(), 0);
 
@@ -39,7 +39,7 @@ fn a_nonce_that_names_other_clusters_is_not_signed() {
         let [error] = &exchange.refused[..] else {
             panic!("{:?}", exchange.refused);
         };
-        assert_eq!(error.fault(), &PeerMisbehaved::NonceForOthers.into());
+        assert_eq!(error.fault(), &PeerIncompatible::NonceForOthers.into());
         assert_eq!(error.at().field, "data.nonce");
         assert_eq!(exchange.at_consumer, before);
     }
@@ -161,7 +161,7 @@ fn a_signature_over_a_replaced_nonce_is_refused() {
     assert_eq!(step.notices, [Notice::SignedNonceIsStale]);
     exchange.carry_out(true, step);
     let error = exchange.hand_over(earlier).unwrap_err();
-    let mismatch = PeerMisbehaved::NonceSignature(SignatureError::Mismatch);
+    let mismatch = PeerIncompatible::NonceSignature(SignatureError::Mismatch);
     assert_eq!(error.fault(), &mismatch.into());
     // A consumer with this library signs the new nonce in place of the old one.
     exchange.settle();
@@ -183,7 +183,7 @@ fn a_nonce_of_another_provider_or_for_another_consumer_is_refused() {
         exchange.at_provider.insert(secret);
         let tenant = tenant_signing(&nonce, &ed25519(1));
         let error = exchange.hand_over(tenant).unwrap_err();
-        assert_eq!(error.fault(), &PeerMisbehaved::NonceNotOurs.into());
+        assert_eq!(error.fault(), &PeerIncompatible::NonceNotOurs.into());
         assert_eq!(error.rule().map(Rule::number), Some(4));
     }
 }
@@ -201,7 +201,7 @@ fn a_used_nonce_is_refused_after_its_tenant_is_deleted() {
         exchange.hand_over(message).unwrap_err()
     };
     let error = refused(&mut exchange);
-    assert_eq!(error.fault(), &PeerMisbehaved::NonceUsed.into());
+    assert_eq!(error.fault(), &PeerIncompatible::NonceUsed.into());
     // It is refused too if it is applied past the library, because its UID
     // differs.
     let mut applied = exchange.tenant();
@@ -212,7 +212,7 @@ fn a_used_nonce_is_refused_after_its_tenant_is_deleted() {
     let provider::Phase::Refused(error) = past_us.provider_phase() else {
         panic!("{:?}", past_us.provider_phase());
     };
-    assert_eq!(error.fault(), &PeerMisbehaved::NonceUsed.into());
+    assert_eq!(error.fault(), &PeerIncompatible::NonceUsed.into());
 
     // The peering does not come back by itself.
     assert_eq!(exchange.phases().0, "Ended");
@@ -223,7 +223,7 @@ fn a_used_nonce_is_refused_after_its_tenant_is_deleted() {
     assert_eq!(step.notices, [Notice::SignedNonceIsStale]);
     assert_ne!(exchange.nonce(), used);
     let error = refused(&mut exchange);
-    let mismatch = PeerMisbehaved::NonceSignature(SignatureError::Mismatch);
+    let mismatch = PeerIncompatible::NonceSignature(SignatureError::Mismatch);
     assert_eq!(error.fault(), &mismatch.into());
 
     // A peer can write Secrets in its tenant namespace, for example the used
@@ -234,7 +234,7 @@ fn a_used_nonce_is_refused_after_its_tenant_is_deleted() {
     let secret = exchange::nonce_secret("liqo-tenant-cl-consumer", used.as_str().as_bytes());
     put_back.at_provider.insert(secret);
     let error = refused(&mut put_back);
-    assert_eq!(error.fault(), &PeerMisbehaved::NonceUsed.into());
+    assert_eq!(error.fault(), &PeerIncompatible::NonceUsed.into());
 
     // With the new nonce, the same key may have another Tenant.
     exchange.settle();
@@ -250,7 +250,7 @@ fn a_used_nonce_is_refused_even_if_the_embedder_vouches_for_it() {
     exchange.vouched.push(exchange.nonce());
     let message = MessageBody::Tenant(Box::new(exchange.tenant()));
     let error = exchange.hand_over(message).unwrap_err();
-    assert_eq!(error.fault(), &PeerMisbehaved::NonceUsed.into());
+    assert_eq!(error.fault(), &PeerIncompatible::NonceUsed.into());
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn a_used_nonce_is_refused_even_after_many_replacements() {
     let secret = exchange::nonce_secret("liqo-tenant-cl-consumer", used.as_str().as_bytes());
     exchange.at_provider.insert(secret);
     let error = exchange.hand_over(tenant).unwrap_err();
-    assert_eq!(error.fault(), &PeerMisbehaved::NonceUsed.into());
+    assert_eq!(error.fault(), &PeerIncompatible::NonceUsed.into());
 }
 
 const DAY: Duration = Duration::from_secs(86_400);

@@ -7,7 +7,7 @@ use liqo_auth::{
     Machine,
     consumer::ConsumerConfig,
     crypto::{KeyPair, RecordKey, SigningKey},
-    error::{Disposition, Error, Fault, LocalFault, PeerMisbehaved, Rule},
+    error::{Disposition, Error, Fault, LocalFault, PeerIncompatible, Rule},
     machine::{Message, MessageBody, Objects},
     model::{Kind, Object, ObjectRef, Secret},
     provider::{self, NameTable, Provider},
@@ -66,7 +66,7 @@ fn a_record_key_without_its_predecessor_refuses_old_nonces_and_records() {
     exchange.at_provider.remove(&record).unwrap();
     let message = MessageBody::Tenant(Box::new(exchange.tenant()));
     let error = exchange.hand_over(message).unwrap_err();
-    assert_eq!(error.fault(), &PeerMisbehaved::NonceNotOurs.into());
+    assert_eq!(error.fault(), &PeerIncompatible::NonceNotOurs.into());
 
     let mut exchange = settled(&setup);
     exchange.provider = setup.provider(new_key());
@@ -240,7 +240,7 @@ fn another_key_for_a_pinned_cluster_id_is_refused() {
     let mut exchange = settled(&Setup::new());
     let mut changed = Setup::new();
     changed.consumer_key = ed25519(60);
-    let expected = PeerMisbehaved::KeyChanged {
+    let expected = PeerIncompatible::KeyChanged {
         pinned: ed25519(1).public_key().fingerprint().to_string(),
         found: ed25519(60).public_key().fingerprint().to_string(),
     };

@@ -4,7 +4,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use liqo_auth::{
     crypto::{KeyError, PublicKey},
-    error::{Fault, PeerIncompatible, PeerMisbehaved},
+    error::{Fault, PeerIncompatible},
     model::{Metadata, Renew, RenewSpec, names},
     policy::Policy,
 };
@@ -66,7 +66,7 @@ fn a_foreign_key_with_a_false_succession_costs_no_arithmetic() {
     let is_succession = |fault: &Fault| {
         matches!(
             fault,
-            Fault::PeerMisbehaved(PeerMisbehaved::KeySuccession(_))
+            Fault::PeerIncompatible(PeerIncompatible::KeySuccession(_))
         )
     };
     let mut refused = exchange.refused.iter();
@@ -103,7 +103,7 @@ fn assert_key_changed(exchange: &mut Exchange) {
     let is_change = |fault: &Fault| {
         matches!(
             fault,
-            Fault::PeerMisbehaved(PeerMisbehaved::KeyChanged { .. })
+            Fault::PeerIncompatible(PeerIncompatible::KeyChanged { .. })
         )
     };
     assert!(is_change(error.fault()), "{error:?}");

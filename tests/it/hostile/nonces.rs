@@ -8,7 +8,7 @@ use base64::{
 use liqo_auth::{
     Machine,
     crypto::Nonce,
-    error::{Error, PeerMisbehaved, Rule},
+    error::{Error, PeerIncompatible, Rule},
     machine::{Effect, MessageBody, Notice, Step},
     model::{Kind, Object, ObjectRef, Secret, Tenant},
     policy::Policy,
@@ -284,7 +284,7 @@ fn signed_by_consumer(exchange: &mut Exchange, nonce: Nonce) -> Tenant {
 
 fn assert_is_used(step: Result<Step, Error>) {
     let error = step.unwrap_err();
-    assert_eq!(error.fault(), &PeerMisbehaved::NonceUsed.into());
+    assert_eq!(error.fault(), &PeerIncompatible::NonceUsed.into());
     assert_eq!(error.rule().map(Rule::number), Some(4));
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use liqo_auth::{
     Machine,
     crypto::{CertificateChain, Entropy, Subject},
-    error::{Fault, PeerMisbehaved},
+    error::{Fault, PeerIncompatible},
     machine::{Env, Message, MessageBody, Objects},
     model::{
         ClusterRoleBinding, Object, ObjectRef, Resource, ResourceSlice, RoleBinding, Secret,
@@ -197,7 +197,7 @@ fn an_authenticated_consumers_tenant_is_refused_with_another_signature() {
     let error = receive(tenant).unwrap_err();
     assert!(matches!(
         error.fault(),
-        Fault::PeerMisbehaved(PeerMisbehaved::NonceSignature(_))
+        Fault::PeerIncompatible(PeerIncompatible::NonceSignature(_))
     ));
 }
 

@@ -7,7 +7,7 @@ use liqo_auth::{
     Machine,
     audit::Decision,
     crypto::CertificateChain,
-    error::{ApiMisuse, Backend, Error, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
+    error::{ApiMisuse, Backend, Error, Fault, LocalFault, PeerIncompatible, PolicyRefusal},
     machine::{Awaited, Notice, Step},
     model::{Secret, TenantCondition, Timestamp, names},
     provider::{self, CredentialRequest, Issued, Renewal},
@@ -389,7 +389,7 @@ fn a_proxy_that_changes_later_is_handed_out_with_the_same_certificate() {
         exchange
             .refused
             .iter()
-            .any(|error| *error.fault() == PeerMisbehaved::ProxyMismatch.into())
+            .any(|error| *error.fault() == PeerIncompatible::ProxyMismatch.into())
     );
 }
 

@@ -2,7 +2,7 @@
 
 use liqo_auth::{
     crypto::{Csr, CsrError, SigningKey, Subject},
-    error::{Fault, LocalFault, PeerMisbehaved},
+    error::{Fault, LocalFault, PeerIncompatible, PeerMisbehaved},
     machine::{Notice, Step},
     model::{
         AuthParams, IdentityType, Kind, LocalObjectReference, Metadata, Object, ObjectRef, Renew,
@@ -124,9 +124,12 @@ fn without_a_renew_the_identity_has_to_be_carried_by_hand() {
 fn a_bad_renew_is_refused_and_does_not_delay_anything_else() {
     let key = ed25519(1);
     let other = ed25519(60);
-    let mismatch = |expected: &str, found: &str| PeerMisbehaved::NameMismatch {
-        expected: expected.into(),
-        found: found.into(),
+    let mismatch = |expected: &str, found: &str| -> Fault {
+        PeerIncompatible::NameMismatch {
+            expected: expected.into(),
+            found: found.into(),
+        }
+        .into()
     };
     let subject_of = |name| {
         Csr::make(&Subject::control_plane(&id(name)), &*key)
@@ -139,7 +142,7 @@ fn a_bad_renew_is_refused_and_does_not_delay_anything_else() {
         resource_slice_ref: Some(LocalObjectReference { name: name.into() }),
         ..request(&*key).spec
     };
-    let cases: Vec<(&str, Renew, PeerMisbehaved)> = vec![
+    let cases: Vec<(&str, Renew, Fault)> = vec![
         (
             "metadata.name",
             named("another", channel().spec),
@@ -153,10 +156,11 @@ fn a_bad_renew_is_refused_and_does_not_delay_anything_else() {
         (
             "spec.publicKey",
             with(|spec| spec.public_key = other.public_key().to_tenant_field().into()),
-            PeerMisbehaved::KeyChanged {
+            PeerIncompatible::KeyChanged {
                 pinned: key.public_key().fingerprint().to_string(),
                 found: other.public_key().fingerprint().to_string(),
-            },
+            }
+            .into(),
         ),
         (
             "spec.csr",
@@ -164,15 +168,17 @@ fn a_bad_renew_is_refused_and_does_not_delay_anything_else() {
             PeerMisbehaved::Csr(CsrError::Subject {
                 expected: "O=liqo.io, CN=cl-consumer".into(),
                 found: "O=liqo.io, CN=cl-other".into(),
-            }),
+            })
+            .into(),
         ),
         (
             "spec.csr",
             with(|spec| spec.csr = request(&*other).spec.csr),
-            PeerMisbehaved::Csr(CsrError::Key {
+            PeerIncompatible::CsrKey {
                 expected: key.public_key().fingerprint(),
                 found: other.public_key().fingerprint(),
-            }),
+            }
+            .into(),
         ),
         (
             "spec.csr",
@@ -180,7 +186,8 @@ fn a_bad_renew_is_refused_and_does_not_delay_anything_else() {
             PeerMisbehaved::Csr(CsrError::Subject {
                 expected: Subject::resource_slice("mypool", &id("cl-consumer")).to_string(),
                 found: "O=liqo.io, CN=cl-consumer".into(),
-            }),
+            })
+            .into(),
         ),
         (
             "metadata.name",
@@ -203,7 +210,7 @@ fn a_bad_renew_is_refused_and_does_not_delay_anything_else() {
         assert_eq!(refused.object.as_ref(), Some(&renew_id));
         assert_eq!(refused.error.at().object.as_ref(), Some(&renew_id));
         assert_eq!(refused.error.at().field, field);
-        assert_eq!(refused.error.fault(), &fault.into());
+        assert_eq!(refused.error.fault(), &fault);
         // The Identity is sent, and the other Renews are answered.
         assert_eq!(step.outbox.len(), 1);
         if is_control_plane {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use liqo_auth::{
     Machine,
     crypto::{Answer, BoxError, CsrError, Subject},
-    error::{Backend, Fault, LocalFault, PeerMisbehaved, PolicyRefusal},
+    error::{Backend, Fault, LocalFault, PeerIncompatible, PeerMisbehaved, PolicyRefusal},
     machine::{Awaited, Concerns, Mirror, View},
     model::{
         Kind, Object, ObjectRef, ResourceSlice, ResourceSliceConditionStatus as Said, Secret, names,
@@ -248,7 +248,7 @@ fn a_slice_of_another_peer_or_namespace_is_refused_and_left_alone() {
         .collect();
     refused.sort_by(|one, other| one.0.cmp(&other.0));
     let mismatch = |expected: &str, found: &str| -> Fault {
-        PeerMisbehaved::NameMismatch {
+        PeerIncompatible::NameMismatch {
             expected: expected.into(),
             found: found.into(),
         }
@@ -309,7 +309,7 @@ fn a_wrong_request_is_denied_and_its_status_is_cleared() {
     );
     assert!(matches!(
         pool.refused[0].1.fault(),
-        Fault::PeerMisbehaved(PeerMisbehaved::Csr(CsrError::Key { .. }))
+        Fault::PeerIncompatible(PeerIncompatible::CsrKey { .. })
     ));
     assert_eq!(pool.signer.different(), 0);
 

@@ -2,7 +2,7 @@
 
 use liqo_auth::{
     crypto::{Algorithm, CertificateChain, Entropy, Nonce, PublicKey},
-    error::{Error, Fault, PeerMisbehaved},
+    error::{Error, Fault, PeerIncompatible},
     model::{ClusterId, Resource, Tenant, TenantCondition},
     policy::Policy,
     verify::{self, TenantExpectation},
@@ -82,7 +82,7 @@ fn check(inspection: &Inspection<'_>, tenant: &Tenant, consumer: &ClusterId) -> 
         Ok(_) if given.is_some() => return Ok(Checked::Signature),
         Ok(_) => {}
         Err(error) => match error.fault() {
-            Fault::PeerMisbehaved(PeerMisbehaved::NonceSignature(_)) if given.is_none() => {}
+            Fault::PeerIncompatible(PeerIncompatible::NonceSignature(_)) if given.is_none() => {}
             _ => return Ok(Checked::Wrong(error)),
         },
     }

@@ -22,7 +22,12 @@ fn a_bad_answer_in_a_renew_is_refused_and_the_identity_stays() {
         (
             "another key's certificate",
             |given, home| *given = issue_control_plane(&*ed25519(3), home.now, YEAR),
-            |fault| is_certificate(fault, |error| matches!(error, CertificateError::Key { .. })),
+            |fault| {
+                matches!(
+                    fault,
+                    Fault::PeerIncompatible(PeerIncompatible::CertificateKey { .. })
+                )
+            },
         ),
         (
             "an older certificate",
@@ -51,7 +56,7 @@ fn a_bad_answer_in_a_renew_is_refused_and_the_identity_stays() {
         (
             "a proxy",
             |given, _| given.proxy_url = Some("http://203.0.113.9:8118".to_owned()),
-            |fault| *fault == PeerMisbehaved::ProxyMismatch.into(),
+            |fault| *fault == PeerIncompatible::ProxyMismatch.into(),
         ),
         (
             "no certificate",

@@ -147,7 +147,12 @@ fn bad_credentials_of_a_provider_are_refused_field_by_field() {
         (
             "another key's certificate",
             |given, home| *given = issue_control_plane(&*ed25519(3), home.now, YEAR),
-            |fault| is_certificate(fault, |error| matches!(error, CertificateError::Key { .. })),
+            |fault| {
+                matches!(
+                    fault,
+                    Fault::PeerIncompatible(PeerIncompatible::CertificateKey { .. })
+                )
+            },
             "status.authParams.signedCRT",
         ),
         (
@@ -199,7 +204,7 @@ fn bad_credentials_of_a_provider_are_refused_field_by_field() {
         (
             "a proxy",
             |given, _| given.proxy_url = Some("http://203.0.113.9:8118".to_owned()),
-            |fault| *fault == PeerMisbehaved::ProxyMismatch.into(),
+            |fault| *fault == PeerIncompatible::ProxyMismatch.into(),
             "status.authParams.proxyURL",
         ),
         (

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use liqo_auth::{
     consumer::{Consumer, ConsumerConfig},
     crypto::{CaBundle, Csr, Entropy, Nonce, OneKey, RecordKey, Subject},
-    error::{Fault, PeerMisbehaved},
+    error::{Fault, PeerIncompatible},
     machine::MessageBody,
     model::{Bytes, Object, ObjectRef, Resource, Secret, Tenant, TenantCondition, names},
     policy::Policy,
@@ -99,7 +99,7 @@ fn assert_not_ours(two: &Exchange, why: &str) {
     let Phase::Refused(error) = two.provider_phase() else {
         panic!("{why}: {:?}", two.provider_phase());
     };
-    let expected: Fault = PeerMisbehaved::NonceNotOurs.into();
+    let expected: Fault = PeerIncompatible::NonceNotOurs.into();
     assert_eq!(error.fault(), &expected, "{why}");
 }
 
@@ -165,7 +165,7 @@ fn another_key_that_signs_liqos_nonce_is_refused() {
             .unwrap();
         let (sent, before) = (two.tenant(), two.at_provider.clone());
         let error = two.hand_over(sent).unwrap_err();
-        assert_eq!(error.fault(), &PeerMisbehaved::NonceNotOurs.into());
+        assert_eq!(error.fault(), &PeerIncompatible::NonceNotOurs.into());
         assert_eq!(two.at_provider, before, "{}", liqo.name);
     }
 }
@@ -248,7 +248,7 @@ fn a_nonce_that_a_peering_user_writes_later_does_not_count() {
         let Phase::Refused(error) = two.provider_phase() else {
             panic!("{}: {:?}", liqo.name, two.provider_phase());
         };
-        let expected: Fault = PeerMisbehaved::NonceUsed.into();
+        let expected: Fault = PeerIncompatible::NonceUsed.into();
         assert_eq!(error.fault(), &expected, "{}", liqo.name);
         replace_nonce(&mut two);
         assert_not_ours(&two, liqo.name);

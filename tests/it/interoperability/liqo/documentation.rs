@@ -74,7 +74,7 @@ fn the_tenant_is_refused_because_its_request_names_another_cluster() {
     // If the expected cluster is the one in the request, the Tenant's name is
     // wrong.
     let error = verified_tenant(&tenant(), "cl01").unwrap_err();
-    let expected = PeerMisbehaved::NameMismatch {
+    let expected = PeerIncompatible::NameMismatch {
         expected: "cl01".to_owned(),
         found: "cl-consumer".to_owned(),
     };
@@ -131,7 +131,7 @@ fn with_corrected_names_the_provider_accepts_the_tenant() {
     exchange.vouched.clear();
     let message = MessageBody::Tenant(Box::new(tenant_of_cl01()));
     let error = exchange.hand_over(message).unwrap_err();
-    assert_eq!(error.fault(), &PeerMisbehaved::NonceNotOurs.into());
+    assert_eq!(error.fault(), &PeerIncompatible::NonceNotOurs.into());
     // Another nonce does not match the signature.
     let mut exchange = documented("cl01");
     exchange.at_provider.remove(&exchange::secret_ref(

@@ -167,7 +167,7 @@ fn a_nonce_of_liqo_is_refused_unless_the_embedder_vouches_for_it() {
         };
         assert_eq!(
             error.fault(),
-            &liqo_auth::error::PeerMisbehaved::NonceNotOurs.into()
+            &liqo_auth::error::PeerIncompatible::NonceNotOurs.into()
         );
     }
 }

@@ -31,18 +31,24 @@ fn a_home_stores_nothing_of_a_wrong_answer() {
         serde_json::from_slice::<Value>(body.expose()).unwrap()
     };
     type Check = fn(&Fault) -> bool;
+    let is_of_another_key: Check = |fault| {
+        matches!(
+            fault,
+            Fault::PeerIncompatible(PeerIncompatible::CertificateKey { .. })
+        )
+    };
     let cases: Vec<(&str, Value, &str, Check)> = vec![
         (
             "certificate",
             other["certificate"].clone(),
             "certificate",
-            |fault| matches!(fault, Fault::PeerMisbehaved(PeerMisbehaved::Certificate(_))),
+            is_of_another_key,
         ),
         (
             "certificate",
             honest["apiServerCA"].clone(),
             "certificate",
-            |fault| matches!(fault, Fault::PeerMisbehaved(PeerMisbehaved::Certificate(_))),
+            is_of_another_key,
         ),
         ("certificate", "!".into(), "certificate", |fault| {
             matches!(fault, Fault::PeerMisbehaved(PeerMisbehaved::AnswerBase64))
@@ -134,7 +140,7 @@ fn an_answer_of_another_cluster_is_refused() {
     let error = home.receive_ids(&cluster, &answer("cl-other")).unwrap_err();
     assert!(matches!(
         error.fault(),
-        Fault::PeerMisbehaved(PeerMisbehaved::NameMismatch { .. })
+        Fault::PeerIncompatible(PeerIncompatible::NameMismatch { .. })
     ));
     cluster.spec.cluster_identity.cluster_id.clear();
     assert!(home.receive_ids(&cluster, &answer(HOME)).is_err());
