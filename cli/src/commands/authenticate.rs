@@ -353,7 +353,8 @@ fn know_provider(given: &Known, local: &mut Home, remote: &Home) -> Result<()> {
 }
 
 /// Whether the provider's Identity answers another nonce than the one that this consumer has signed
-/// last: the consumer was restored from before it signed that.
+/// last, or does not prove the key that this nonce names: the consumer was restored from before it
+/// signed that, or the provider has another key now.
 fn answers_another_handshake(
     provider: &ProviderSide<'_>,
     consumer: &ConsumerSide<'_>,
@@ -365,9 +366,12 @@ fn answers_another_handshake(
     Ok(refusal.is_some_and(|error| {
         matches!(
             error.fault(),
-            Fault::PeerIncompatible(PeerIncompatible::Commitment(CommitmentFault::Signature(
-                SignatureError::Mismatch
-            )))
+            Fault::PeerIncompatible(
+                PeerIncompatible::CommitmentMissing
+                    | PeerIncompatible::Commitment(CommitmentFault::Signature(
+                        SignatureError::Mismatch
+                    ))
+            )
         )
     }) && consumer.signed_nonce().is_some())
 }

@@ -2,7 +2,10 @@
 
 use super::Remedy;
 use crate::{
-    error::{Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal, Precondition},
+    error::{
+        CommitmentFault, Error, Fault, PeerIncompatible, PeerMisbehaved, PolicyRefusal,
+        Precondition,
+    },
     model::{Kind, ObjectRef, names},
 };
 
@@ -60,9 +63,9 @@ fn of_misbehaviour(fault: &PeerMisbehaved, object: Option<&ObjectRef>) -> Option
 
 fn of_incompatibility(fault: &PeerIncompatible, object: Option<&ObjectRef>) -> Option<Remedy> {
     match fault {
-        PeerIncompatible::EndpointChanged | PeerIncompatible::KeyChanged { .. } => {
-            Some(Remedy::Release)
-        }
+        PeerIncompatible::Commitment(CommitmentFault::OtherKey { .. })
+        | PeerIncompatible::EndpointChanged
+        | PeerIncompatible::KeyChanged { .. } => Some(Remedy::Release),
         PeerIncompatible::CertificateExpired { .. } | PeerIncompatible::CertificateKey { .. } => {
             Some(another_certificate(object))
         }
@@ -260,6 +263,17 @@ mod tests {
         assert_eq!(of(used(), &stored), Some(Remedy::ReplaceNonce));
         let received = Error::new(used(), None, "data.nonce");
         assert_eq!(received.remedy(), Some(Remedy::AuthenticateAgain));
+    }
+
+    #[test]
+    fn another_key_of_a_provider_is_released() {
+        let identity = object(Kind::Identity, "controlplane-rome");
+        let found = String::new();
+        let other = PeerIncompatible::Commitment(CommitmentFault::OtherKey { found });
+        assert_eq!(of(other, &identity), Some(Remedy::Release));
+        let unreadable = PeerIncompatible::Commitment(CommitmentFault::Encoding);
+        let again = Some(Remedy::AuthenticateAgain);
+        assert_eq!(of(unreadable, &identity), again);
     }
 
     #[test]

@@ -120,6 +120,27 @@ fn a_home_that_is_restored_with_an_earlier_key_is_led_to_the_release() {
     is_well(&folder, "cl-provider");
 }
 
+/// The provider has another key, and all else of before. Its nonce names the earlier key.
+#[test]
+fn a_provider_with_another_key_is_released_as_printed() {
+    let folder = with_peering();
+    folder.ok("init --home anew --cluster-id cl-provider --api-server https://172.19.0.3:6443");
+    let key = "private/liqo/secret.authentication-keys.yaml";
+    fs::copy(
+        folder.path(&format!("anew/{key}")),
+        folder.path(&format!("cl-provider/{key}")),
+    )
+    .unwrap();
+    let run = folder.run(AUTHENTICATE);
+    assert_eq!(run.code, 3, "{run:?}");
+    let release = "liqo-auth release --home cl-consumer --remote-cluster-id cl-provider";
+    assert!(run.err.contains(release), "{run:?}");
+    folder.ok("release --yes --home cl-consumer --remote-cluster-id cl-provider");
+    folder.ok(AUTHENTICATE);
+    is_well(&folder, "cl-consumer");
+    is_well(&folder, "cl-provider");
+}
+
 /// Its CA's key is one of the files that no command makes again.
 #[test]
 fn a_home_without_its_ca_has_a_finding_beside_the_others() {
