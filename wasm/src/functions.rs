@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use liqo_auth::{
     crypto::{Csr, ExternalKey, KeyError, Nonce, PublicKey, Subject},
-    error::PeerMisbehaved,
+    error::{Fault, PeerMisbehaved},
     machine::Holder,
     model::{
         Bytes, ClusterId, Metadata, Object, Resource, ResourceSlice, ResourceSliceSpec, Tenant,
@@ -132,8 +132,7 @@ pub(crate) fn verify_request(request: VerifyRequest) -> Result<Vec<u8>, Failure>
         request.public_key.as_slice(),
         policy,
     ))?;
-    Csr::verify(request.csr.as_slice(), &subject, &key, policy)
-        .map_err(Fault::from)?;
+    Csr::verify(request.csr.as_slice(), &subject, &key, policy).map_err(Fault::from)?;
     Ok(written(&()))
 }
 
