@@ -10,19 +10,19 @@ use crate::{
     model::Timestamp,
 };
 
+/// The families, each with the facts of its variants.
+const FAMILIES: [&[&[Facts]]; 6] = [
+    PeerMisbehaved::ALL,
+    PeerIncompatible::ALL,
+    PolicyRefusal::ALL,
+    Precondition::ALL,
+    LocalFault::ALL,
+    ApiMisuse::ALL,
+];
+
 /// The facts of every variant of every family.
 fn variants() -> impl Iterator<Item = &'static [Facts]> {
-    [
-        PeerMisbehaved::ALL,
-        PeerIncompatible::ALL,
-        PolicyRefusal::ALL,
-        Precondition::ALL,
-        LocalFault::ALL,
-        ApiMisuse::ALL,
-    ]
-    .into_iter()
-    .flatten()
-    .copied()
+    FAMILIES.into_iter().flatten().copied()
 }
 
 fn facts() -> impl Iterator<Item = &'static Facts> {
@@ -48,6 +48,21 @@ fn each_variant_has_a_code_of_its_own_and_the_list_of_codes_is_complete() {
         codes.into_iter().collect::<Vec<_>>(),
         in_use.copied().collect::<Vec<_>>()
     );
+}
+
+/// The page has a section for each family, with a row for each code.
+#[test]
+fn the_page_of_errors_has_each_code_in_the_section_of_its_family() {
+    let page = include_str!("../../docs/reference/errors.md");
+    let sections: Vec<&str> = page.split("\n## ").skip(1).collect();
+    assert_eq!(sections.len(), FAMILIES.len());
+    for (section, family) in sections.into_iter().zip(FAMILIES) {
+        let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+        let rows: Vec<_> = rows.filter_map(|row| row.split('`').next()).collect();
+        let mut codes: Vec<_> = family.iter().map(|variant| variant[0].code).collect();
+        codes.sort_unstable();
+        assert_eq!(rows, codes);
+    }
 }
 
 #[test]

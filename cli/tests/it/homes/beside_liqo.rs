@@ -1,6 +1,6 @@
-//! Homes that stand for real clusters: a person carries everything by kubectl, as the
-//! tool's README prints it. `e2e/run homes` starts the clusters: Liqo runs at `rome`, and
-//! the home `milan` takes the place of Liqo's authentication module at `milan`.
+//! Homes that stand for real clusters: a person carries everything by kubectl, as the page on
+//! such homes prints it. `e2e/run homes` starts the clusters: Liqo runs at `rome`, and the home
+//! `milan` takes the place of Liqo's authentication module at `milan`.
 
 use std::{
     env, fs,
@@ -114,11 +114,10 @@ impl Clusters {
         clusters
     }
 
-    /// Runs the block of the tool's README that has this line.
+    /// Runs the block of the page on homes for real clusters that has this line.
     fn runs(&self, line: &str) {
-        let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md"));
-        let readme = readme.unwrap();
-        let blocks = readme.split("```sh\n").skip(1);
+        let page = include_str!("../../../../docs/how-to/home-for-a-cluster.md");
+        let blocks = page.split("```sh\n").skip(1);
         let mut blocks = blocks.map(|rest| rest.split("```").next().unwrap());
         let block = blocks.find(|block| block.contains(line)).unwrap();
         let url = "kubectl config view -o jsonpath={.clusters[0].cluster.server}";

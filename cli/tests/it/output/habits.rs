@@ -1,5 +1,5 @@
 //! What people type by habit with liqoctl is taken, or refused with what to do instead, as the
-//! tool's README says.
+//! reference says.
 
 use std::collections::BTreeSet;
 
@@ -80,6 +80,10 @@ const LIQOCTL: &[(&str, &str)] = &[
     ("delete virtualnode", ""),
 ];
 
+/// What liqoctl's commands and its options do here.
+const COMMANDS: &str = include_str!("../../../../docs/reference/liqoctl-commands.md");
+const OPTIONS: &str = include_str!("../../../../docs/reference/liqoctl-options.md");
+
 /// The options that liqoctl has at every command. `AddFlags` hides most of those of kubectl.
 const EVERYWHERE: &str = "--kubeconfig --context --cluster --user --skip-confirm --global-labels \
     --global-annotations -v --verbose -s --server --tls-server-name --certificate-authority \
@@ -108,11 +112,9 @@ fn quoted(cell: &str) -> Vec<String> {
     parts.map(str::to_owned).collect()
 }
 
-/// The rows of the table under this heading of the README.
-fn table(heading: &str) -> Vec<Row> {
-    let readme = include_str!("../../../README.md");
-    let (_, section) = readme.split_once(&format!("\n### {heading}\n")).unwrap();
-    let lines = section.lines().skip_while(|line| !line.starts_with('|'));
+/// The rows of the table on this page.
+fn table(page: &str) -> Vec<Row> {
+    let lines = page.lines().skip_while(|line| !line.starts_with('|'));
     let rows = lines.skip(2).take_while(|line| line.starts_with('|'));
     let rows = rows.map(|line| {
         let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
@@ -176,7 +178,7 @@ fn is_refused_with_advice(folder: &Folder, line: &str) {
 #[test]
 fn each_command_of_liqoctl_does_what_the_table_says() {
     let folder = Folder::new();
-    let rows = table("Commands");
+    let rows = table(COMMANDS);
     for row in &rows {
         for command in &row.typed {
             match row.is_taken {
@@ -197,7 +199,7 @@ fn each_command_of_liqoctl_does_what_the_table_says() {
 #[test]
 fn each_option_of_liqoctl_does_what_the_table_says() {
     let folder = Folder::new();
-    let rows = table("Options");
+    let rows = table(OPTIONS);
     let mut told = BTreeSet::new();
     for row in &rows {
         for command in &row.commands {

@@ -78,9 +78,9 @@ fn pictures_are_of_graphviz_and_mermaid() {
     folder.ok("drain tenant cl-consumer --home cl-provider");
     let phases = folder.ok(&format!("{one} -o dot"));
     assert!(phases.contains("  Drained [style=filled"), "{phases}");
-    // The picture in the README is this one.
-    let readme = include_str!("../../../README.md");
-    let (_, picture) = readme.split_once("```mermaid\n").unwrap();
+    // The picture in the reference is this one.
+    let page = include_str!("../../../../docs/reference/pictures.md");
+    let (_, picture) = page.split_once("```mermaid\n").unwrap();
     let (picture, _) = picture.split_once("```").unwrap();
     assert_eq!(picture, folder.ok(&format!("{one} -o mermaid")));
 }

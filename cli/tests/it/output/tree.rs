@@ -37,10 +37,10 @@ fn tree(folder: &Folder, home: &str, options: &str) -> String {
 }
 
 #[test]
-fn the_tree_in_the_readme_is_this_one() {
+fn the_tree_in_the_reference_is_this_one() {
     let folder = with_peerings();
-    let readme = include_str!("../../../README.md");
-    let (_, shown) = readme.split_once("```text\nCluster ").unwrap();
+    let page = include_str!("../../../../docs/reference/pictures.md");
+    let (_, shown) = page.split_once("```text\nCluster ").unwrap();
     let (shown, _) = shown.split_once("```").unwrap();
     let drawn = tree(&folder, "cl-provider", NOW);
     assert_eq!(drawn, format!("Cluster {shown}"));
