@@ -192,3 +192,13 @@ pub use error::Error;
 pub use machine::{Env, Machine, Step, View};
 pub use policy::Policy;
 pub use provider::Provider;
+
+/// The example of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+/// The program of the tutorial on embedding, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/tutorials/embedding.md")]
+struct Embedding;

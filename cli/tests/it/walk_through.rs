@@ -1,26 +1,12 @@
-//! The README's walk-throughs, as they are printed.
+//! The walk-throughs of the README and of the tutorials, as they are printed.
 
-use std::{env, path::Path, process::Command};
+use std::{env, fs, net::TcpListener, path::Path, process::Command};
 
 use crate::tool::{Folder, Run};
 
 #[test]
-fn each_line_of_the_readme_works_and_prints_what_it_says() {
-    let readme = readme();
-    let life = section("## The whole life of a peering", &readme);
-    let (commands, printed) = (block(life, "sh").0, block(life, "text").0);
-    assert!(commands.lines().count() > 15, "{commands}");
-    let folder = Folder::new();
-    let mut out = String::new();
-    for line in commands.lines().filter(|line| !line.is_empty()) {
-        // What is said on standard error is a part of what a person sees.
-        let run = shell(&folder, &format!("{line} 2>&1"));
-        assert_eq!(run.code, 0, "{line}: {run:?}");
-        if !line.starts_with("liqo-auth init") && !line.starts_with("liqo-auth authenticate") {
-            out.push_str(&run.out);
-        }
-    }
-    assert_eq!(lines(&out), lines(&printed), "{out}");
+fn two_homes_print_what_the_tutorial_says() {
+    let out = works_as_printed("two-homes.md");
     let codes: Vec<_> = out
         .lines()
         .filter(|line| line.starts_with("consumer -> provider"))
@@ -30,12 +16,64 @@ fn each_line_of_the_readme_works_and_prints_what_it_says() {
 }
 
 #[test]
-fn the_first_command_of_the_readme_prints_what_it_says() {
-    let readme = readme();
+fn files_are_carried_as_the_tutorial_says() {
+    works_as_printed("by-files.md");
+}
+
+#[test]
+fn the_token_protocol_works_as_the_tutorial_says() {
+    let out = works_as_printed("older-liqo.md");
+    assert!(out.contains("Identity correctly received and stored"));
+    assert!(out.contains("Accepted"));
+}
+
+/// Runs the commands of a tutorial in one shell, and compares what each block prints with what
+/// stands below it.
+fn works_as_printed(page: &str) -> String {
+    let blocks = blocks(&document(&format!("docs/tutorials/{page}")));
+    assert!(blocks.len() > 4);
+    let folder = Folder::new();
+    let port = free_port();
+    let script: String = blocks.iter().map(|block| with_mark(&block.run)).collect();
+    // The port may be somebody's.
+    let script = script
+        .replace("127.0.0.1:8443", &format!("127.0.0.1:{port}"))
+        .replace(
+            "legacy serve",
+            &format!("legacy serve --listen 127.0.0.1:{port}"),
+        );
+    // What is said on standard error is a part of what a person sees.
+    let run = shell(&folder, &format!("set -e\nexec 2>&1\n{script}"));
+    assert_eq!(run.code, 0, "{run:?}");
+    let printed: Vec<&str> = run.out.split(END).collect();
+    assert_eq!(printed.len(), blocks.len() + 1, "{run:?}");
+    for (block, printed) in blocks.iter().zip(printed) {
+        assert_eq!(lines(printed), lines(&block.prints), "{}", block.run);
+    }
+    run.out
+}
+
+/// What stands after the output of each block.
+const END: &str = "--- end of block ---\n";
+
+fn with_mark(block: &str) -> String {
+    format!("{block}printf '%s' '{END}'\n")
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+#[test]
+fn the_first_command_of_the_readme_prints_what_the_introduction_says() {
+    let readme = document("README.md");
     let command = readme
         .lines()
         .find_map(|line| line.strip_prefix("cargo run -p liqo-auth-cli -- authenticate --home "));
-    let printed = block(section("## The tool", &readme), "text").0;
+    let introduction = document("docs/introduction.md");
+    let (_, printed) = introduction.split_once("```text\n").unwrap();
+    let (printed, _) = printed.split_once("```").unwrap();
     let folder = Folder::new();
     // As cargo calls it.
     let tool = env!("CARGO_BIN_EXE_liqo-auth");
@@ -56,34 +94,17 @@ fn the_first_command_of_the_readme_prints_what_it_says() {
     assert_eq!(run.out, printed);
 }
 
-#[test]
-fn the_manual_flow_of_the_readme_prints_what_it_says() {
-    let readme = readme();
-    let tool = section("## The tool", &readme);
-    let (commands, _) = block(tool, "sh");
-    let (_, rest) = tool.split_once(&commands).unwrap();
-    let printed = block(rest, "text").0;
-    let folder = Folder::new();
-    let mut out = String::new();
-    for line in commands
-        .lines()
-        .filter(|line| line.starts_with("liqo-auth "))
-    {
-        let run = shell(&folder, &format!("{{ {line}; }} 2>&1"));
-        assert_eq!(run.code, 0, "{line}: {run:?}");
-        out.push_str(&run.out);
-    }
-    assert_eq!(lines(&out), lines(&printed), "{out}");
-    folder.ok("get kubeconfig --home cl-consumer --remote-cluster-id cl-provider");
-}
-
 /// A walk-through leaves private keys. None of them is in git's sight.
 #[test]
-fn the_homes_of_the_readme_are_ignored() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let ignored = std::fs::read_to_string(root.join(".gitignore")).unwrap();
-    let readme = readme();
-    let words: Vec<&str> = readme.split_whitespace().collect();
+fn the_homes_of_the_documents_are_ignored() {
+    let ignored = document(".gitignore");
+    let mut texts = vec![document("README.md"), document("cli/README.md")];
+    for folder in ["docs/tutorials", "docs/how-to", "docs/reference"] {
+        let pages = fs::read_dir(root().join(folder)).unwrap();
+        texts.extend(pages.map(|page| fs::read_to_string(page.unwrap().path()).unwrap()));
+    }
+    let text = texts.join("\n");
+    let words: Vec<&str> = text.split_whitespace().collect();
     for pair in words.windows(2) {
         if ["--home", "--remote-home"].contains(&pair[0].trim_start_matches('`'))
             && pair[1]
@@ -96,20 +117,35 @@ fn the_homes_of_the_readme_are_ignored() {
     }
 }
 
-fn readme() -> String {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    std::fs::read_to_string(readme).unwrap()
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-fn section<'t>(title: &str, text: &'t str) -> &'t str {
-    text.split_once(&format!("\n{title}\n")).unwrap().1
+fn document(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap()
 }
 
-/// The first block of this language, and the text after it.
-fn block<'t>(text: &'t str, language: &str) -> (String, &'t str) {
-    let (_, rest) = text.split_once(&format!("```{language}\n")).unwrap();
-    let (block, rest) = rest.split_once("```").unwrap();
-    (block.to_owned(), rest)
+/// Commands, and what they print.
+struct Block {
+    run: String,
+    prints: String,
+}
+
+/// The blocks of commands of a page, each with the block of text that follows.
+fn blocks(page: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    for fence in page.split("```").skip(1).step_by(2) {
+        let (language, content) = fence.split_once('\n').unwrap();
+        match language {
+            "sh" => blocks.push(Block {
+                run: content.to_owned(),
+                prints: String::new(),
+            }),
+            "text" => blocks.last_mut().unwrap().prints.push_str(content),
+            other => panic!("a block of {other:?}"),
+        }
+    }
+    blocks
 }
 
 fn lines(text: &str) -> Vec<String> {
@@ -127,6 +163,7 @@ fn shell(folder: &Folder, line: &str) -> Run {
         .args(["-c", line])
         .current_dir(folder.path(""))
         .env("PATH", path)
+        .env("TMPDIR", folder.path(""))
         .env_remove("LIQO_AUTH_HOME")
         .env_remove("LIQO_AUTH_REMOTE_HOME")
         .output()
@@ -135,11 +172,12 @@ fn shell(folder: &Folder, line: &str) -> Run {
 }
 
 /// A line without what is another one every day: dates, days that are left,
-/// codes and numbers of entries.
+/// codes, ports and numbers of entries.
 fn without_the_days(line: &str) -> String {
     let words = line.split_whitespace().map(|word| {
         let is_of_the_day = word.trim_end_matches(',').ends_with('Z') && word.contains('T')
             || word.starts_with("SHA256:")
+            || word.starts_with("https://127.0.0.1:")
             // A nonce.
             || word.len() == 88 && word.ends_with("==")
             || word.len() == 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit())

@@ -1,12 +1,6 @@
 //! The token protocol between homes, over HTTPS on this machine.
 
-use std::{
-    fs,
-    io::Write,
-    net::TcpStream,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{fs, io::Write, net::TcpStream, process::Command};
 
 use super::limits::is_closed_by_the_server;
 use crate::tool::Folder;
@@ -119,50 +113,6 @@ fn whoever_holds_the_token_is_trusted_by_nobody_unasked() {
     folder.ok("init --home cl-foreign");
     let error = folder.refused("legacy serve --home cl-foreign", "", 2);
     assert!(error.contains("--trust-whoever-holds-the-token"), "{error}");
-}
-
-/// The README's block, as printed, but for the port.
-#[test]
-fn the_walk_through_works_as_printed() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let readme = fs::read_to_string(readme).unwrap();
-    let block = readme
-        .split("```sh\n")
-        .filter_map(|text| text.split_once("```"))
-        .map(|(block, _)| block)
-        .find(|block| block.contains("legacy serve"))
-        .unwrap();
-    let folder = Folder::new();
-    // The port may be somebody's.
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
-    let script = block
-        .replace("127.0.0.1:8443", &format!("127.0.0.1:{port}"))
-        .replace(
-            "legacy serve",
-            &format!("legacy serve --listen 127.0.0.1:{port}"),
-        );
-    let binary = Path::new(env!("CARGO_BIN_EXE_liqo-auth"));
-    let path = std::env::var("PATH").unwrap();
-    let output = Command::new("sh")
-        .args(["-e", "-c", &script])
-        .current_dir(folder.path("."))
-        .env(
-            "PATH",
-            format!("{}:{path}", binary.parent().unwrap().display()),
-        )
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let out = String::from_utf8(output.stdout).unwrap();
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{out}{error}");
-    assert!(
-        out.contains("Identity correctly received and stored"),
-        "{out}{error}"
-    );
-    assert!(out.contains("Accepted"), "{out}");
 }
 
 #[test]
