@@ -26,6 +26,8 @@ mod peer_misbehaved;
 mod place;
 mod policy_refusal;
 mod precondition;
+#[cfg(test)]
+mod reference_tests;
 mod rule;
 #[cfg(test)]
 mod tests;
