@@ -50,7 +50,7 @@ fn each_code_has_its_json_form() {
 }
 
 /// One error of each code, at a place where it occurs.
-pub(super) fn errors() -> Vec<Error> {
+fn errors() -> Vec<Error> {
     [
         of_a_consumer(),
         of_a_provider(),

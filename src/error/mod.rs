@@ -26,8 +26,6 @@ mod peer_misbehaved;
 mod place;
 mod policy_refusal;
 mod precondition;
-#[cfg(test)]
-mod reference_tests;
 mod rule;
 #[cfg(test)]
 mod tests;
