@@ -108,6 +108,7 @@ fn the_metrics_count_the_remedies_of_refusals() {
     until("the refusal counts", || {
         get(metrics, "127.0.0.1", "").contains(asked)
     });
+    assert!(get(metrics, "127.0.0.1", "").contains("\nliqo_auth_synchronized 1\n"));
     running.stop();
 }
 

@@ -15,13 +15,19 @@ pub(super) type Gauges<L> = Family<L, Gauge<i64, AtomicI64>>;
 pub(super) struct Identity {
     /// Empty for the control plane.
     pub(super) slice: String,
-    /// When the certificate ends, since the Unix epoch.
-    pub(super) end: Option<i64>,
+    pub(super) certificate: Option<Life>,
     pub(super) is_refused: bool,
+}
+
+/// The life of a certificate, since the Unix epoch.
+pub(super) struct Life {
+    pub(super) begin: i64,
+    pub(super) end: i64,
 }
 
 #[derive(Default)]
 pub(super) struct Series {
+    begins: Gauges<OfIdentity>,
     ends: Gauges<OfIdentity>,
     refused: Gauges<OfIdentity>,
     left_out: Gauges<OfPeer>,
@@ -51,10 +57,10 @@ impl Series {
         peer: &str,
         identities: impl IntoIterator<Item = Identity>,
     ) {
-        let is_told = |identity: &Identity| identity.end.is_some() || identity.is_refused;
+        let is_told = |identity: &Identity| identity.certificate.is_some() || identity.is_refused;
         let identities: Vec<_> = identities.into_iter().filter(is_told).collect();
         let is_listed = identities.is_empty()
-            || identities.iter().any(|identity| identity.end.is_some())
+            || identities.iter().any(|it| it.certificate.is_some())
             || self.has_room_for_uncertified(side);
         if !is_listed {
             self.leave_out(side, "", identities.len());
@@ -70,8 +76,9 @@ impl Series {
                 peer: peer.to_owned(),
                 slice: identity.slice,
             };
-            if let Some(end) = identity.end {
-                self.ends.get_or_create(&labels).set(end);
+            if let Some(life) = identity.certificate {
+                self.begins.get_or_create(&labels).set(life.begin);
+                self.ends.get_or_create(&labels).set(life.end);
             }
             if identity.is_refused {
                 self.refused.get_or_create(&labels).set(1);
@@ -80,12 +87,20 @@ impl Series {
     }
 
     pub(super) fn register(self, registry: &mut Registry) {
-        registry.register_with_unit(
-            "certificate_end",
-            "When the certificate ends, since the Unix epoch",
-            Unit::Seconds,
-            self.ends,
-        );
+        for (name, help, times) in [
+            (
+                "certificate_begin",
+                "When the certificate begins, since the Unix epoch",
+                self.begins,
+            ),
+            (
+                "certificate_end",
+                "When the certificate ends, since the Unix epoch",
+                self.ends,
+            ),
+        ] {
+            registry.register_with_unit(name, help, Unit::Seconds, times);
+        }
         registry.register(
             "identity_refused",
             "1 while an identity or its renewal is refused",
@@ -122,6 +137,8 @@ const MOST_UNCERTIFIED: usize = 100;
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use prometheus_client::encoding::text::encode;
 
     use super::*;
@@ -129,7 +146,7 @@ mod tests {
     fn certified(slice: &str) -> Identity {
         Identity {
             slice: slice.to_owned(),
-            end: Some(7),
+            certificate: Some(Life { begin: 3, end: 7 }),
             is_refused: false,
         }
     }
@@ -137,7 +154,7 @@ mod tests {
     fn refused(slice: &str) -> Identity {
         Identity {
             slice: slice.to_owned(),
-            end: None,
+            certificate: None,
             is_refused: true,
         }
     }
@@ -161,8 +178,9 @@ mod tests {
         );
         series.add("provider", "turin", [certified("")]);
         let text = text(series);
-        let of_rome = text.matches("peer=\"rome\",slice=").count();
-        assert_eq!(of_rome, MOST_OF_A_PEER, "{text}");
+        let of_rome = text.split("peer=\"rome\",slice=").skip(1);
+        let of_rome: HashSet<_> = of_rome.filter_map(|it| it.split('}').next()).collect();
+        assert_eq!(of_rome.len(), MOST_OF_A_PEER, "{text}");
         // The control plane comes first.
         for peer in ["rome", "turin"] {
             let end = format!(

@@ -1,14 +1,21 @@
 //! The metrics of a running controller, in the text format of OpenMetrics.
 
-use liqo_auth::machine::{Awaited, Holder, HolderStatus, Notice, Remedy, Side, Stage, Status};
-use liqo_auth_kube::Handle;
+#[cfg(test)]
+mod tests;
+
+use liqo_auth::{
+    crypto::Certificate,
+    machine::{Awaited, Holder, HolderStatus, Notice, Remedy, Side, Stage, Status},
+    model::TenantCondition,
+};
+use liqo_auth_kube::{Counts, Handle};
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
-    metrics::counter::ConstCounter,
+    metrics::{counter::ConstCounter, gauge::ConstGauge},
     registry::Registry,
 };
 
-use super::series::{Gauges, Identity, Series};
+use super::series::{Gauges, Identity, Life, Series};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct InStage {
@@ -24,22 +31,48 @@ struct OfRemedy {
 
 /// The metrics as they are now.
 pub(super) fn text(handle: &Handle) -> Result<String, std::fmt::Error> {
+    encoded(
+        &handle.counts(),
+        handle.is_synchronized(),
+        &statuses(handle),
+    )
+}
+
+fn encoded(
+    counts: &Counts,
+    is_synchronized: bool,
+    statuses: &[Status],
+) -> Result<String, std::fmt::Error> {
     let mut registry = Registry::with_prefix("liqo_auth");
-    count(handle, &mut registry);
+    count(counts, &mut registry);
+    registry.register(
+        "synchronized",
+        "1 once every watch has listed its objects",
+        ConstGauge::new(i64::from(is_synchronized)),
+    );
+    tell(statuses, &mut registry);
+    let mut text = String::new();
+    encode(&mut text, &registry)?;
+    Ok(text)
+}
+
+/// How the peers are.
+fn tell(statuses: &[Status], registry: &mut Registry) {
     let identities = Gauges::<InStage>::default();
     let wanted = Gauges::<OfRemedy>::default();
     let mut series = Series::default();
-    for status in statuses(handle) {
+    for status in statuses {
         let side = side(status.side);
         for holder in status.holders() {
             let stage = name(holder.stage);
             identities.get_or_create(&InStage { side, stage }).inc();
         }
-        for remedy in remedies(&status) {
+        for remedy in remedies(status) {
             let remedy = remedy.code();
             wanted.get_or_create(&OfRemedy { side, remedy }).inc();
         }
-        series.add(side, status.peer.as_str(), status.holders().map(identity));
+        let holders = status.holders().map(|holder| identity(holder, status));
+        series.add(side, status.peer.as_str(), holders);
     }
     registry.register(
         "identities",
@@ -51,14 +84,10 @@ pub(super) fn text(handle: &Handle) -> Result<String, std::fmt::Error> {
         "What an administrator is asked for, by the code of the remedy",
         wanted,
     );
-    series.register(&mut registry);
-    let mut text = String::new();
-    encode(&mut text, &registry)?;
-    Ok(text)
+    series.register(registry);
 }
 
-fn count(handle: &Handle, registry: &mut Registry) {
-    let counts = handle.counts();
+fn count(counts: &Counts, registry: &mut Registry) {
     for (name, help, value) in [
         ("looks", "Looks at one side of a peer", counts.looks),
         (
@@ -108,15 +137,27 @@ fn remedies(status: &Status) -> impl Iterator<Item = Remedy> {
     of_notices.chain(of_awaited).chain(of_refusals)
 }
 
-fn identity(holder: &HolderStatus) -> Identity {
+fn identity(holder: &HolderStatus, status: &Status) -> Identity {
     Identity {
         slice: match &holder.holder {
             Holder::ControlPlane => String::new(),
             Holder::Slice(name) => name.clone(),
         },
-        end: holder.valid_until.map(|until| until.unix()),
+        certificate: certificate(holder, status).map(|certificate| Life {
+            begin: certificate.not_before.unix(),
+            end: certificate.not_after.unix(),
+        }),
         is_refused: holder.refused.is_some(),
     }
+}
+
+/// The certificate that the peer should have. It may have ended. A drained peer gets none, nor
+/// does what ends.
+fn certificate<'s>(holder: &'s HolderStatus, status: &Status) -> Option<&'s Certificate> {
+    let is_drained = status.condition == Some(TenantCondition::Drained);
+    let ends = [holder.stage, status.control_plane.stage].contains(&Stage::Ending);
+    let certificate = holder.certificate.as_ref();
+    certificate.filter(|_| !is_drained && !ends)
 }
 
 fn side(side: Side) -> &'static str {
@@ -137,36 +178,3 @@ fn name(stage: Stage) -> &'static str {
 }
 
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use liqo_auth::{
-        Provider,
-        crypto::{Entropy, RecordKey},
-        machine::{Machine, Objects},
-        model::Timestamp,
-        provider::{Endpoint, NameTable},
-    };
-
-    use super::remedies;
-
-    #[test]
-    fn what_is_awaited_from_an_administrator_counts() {
-        let endpoint = Endpoint::new("https://172.19.0.3:6443".parse().unwrap(), None);
-        let key = RecordKey::new([1; 32]).unwrap();
-        let provider = Provider::builder("cl-provider".parse().unwrap(), endpoint, key)
-            .principals(Arc::new(NameTable::default()))
-            .build();
-        let objects = Objects::new(&Entropy::from_bytes([7; 32]));
-        let peer = "cl-consumer".parse().unwrap();
-        let machine: &dyn Machine = &provider;
-        let status = machine
-            .look(&objects.view(&peer), Timestamp::EPOCH)
-            .unwrap();
-        let codes: Vec<_> = remedies(&status).map(|remedy| remedy.code()).collect();
-        // Two notices, since both ClusterRoles are missing.
-        assert_eq!(codes, ["createClusterRole", "createClusterRole", "invite"]);
-    }
-}
