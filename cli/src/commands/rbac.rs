@@ -40,19 +40,16 @@ fn of_guard(arguments: &Rbac) -> Vec<&'static str> {
 }
 
 // The manifests that a cluster installs.
-const BOTH: &str = include_str!("../../../deploy/chart/rbac/both.yaml");
-const TENANT: &str = include_str!("../../../deploy/chart/rbac/tenant.yaml");
-const POLICY: &str = include_str!("../../../deploy/chart/rbac/policy.yaml");
-const ALL_SECRETS: &str = include_str!("../../../deploy/chart/rbac/all-secrets/both.yaml");
-const PROVIDER: &str = include_str!("../../../deploy/chart/rbac/provider.yaml");
-const CONSUMER: &str = include_str!("../../../deploy/chart/rbac/consumer.yaml");
-const OFFLOADING_PROVIDER: &str =
-    include_str!("../../../deploy/chart/rbac/offloading/provider.yaml");
-const OFFLOADING_CONSUMER: &str =
-    include_str!("../../../deploy/chart/rbac/offloading/consumer.yaml");
-const REPLICATOR_CONSUMER: &str =
-    include_str!("../../../deploy/chart/rbac/replicator/consumer.yaml");
-const GUARD_TENANT: &str = include_str!("../../../deploy/chart/rbac/guard/tenant.yaml");
-const GUARD_BOTH: &str = include_str!("../../../deploy/chart/rbac/guard/both.yaml");
-const GUARD_PROVIDER: &str = include_str!("../../../deploy/chart/rbac/guard/provider.yaml");
-const GUARD_CONSUMER: &str = include_str!("../../../deploy/chart/rbac/guard/consumer.yaml");
+const BOTH: &str = include_str!("rbac/both.yaml");
+const TENANT: &str = include_str!("rbac/tenant.yaml");
+const POLICY: &str = include_str!("rbac/policy.yaml");
+const ALL_SECRETS: &str = include_str!("rbac/all-secrets/both.yaml");
+const PROVIDER: &str = include_str!("rbac/provider.yaml");
+const CONSUMER: &str = include_str!("rbac/consumer.yaml");
+const OFFLOADING_PROVIDER: &str = include_str!("rbac/offloading/provider.yaml");
+const OFFLOADING_CONSUMER: &str = include_str!("rbac/offloading/consumer.yaml");
+const REPLICATOR_CONSUMER: &str = include_str!("rbac/replicator/consumer.yaml");
+const GUARD_TENANT: &str = include_str!("rbac/guard/tenant.yaml");
+const GUARD_BOTH: &str = include_str!("rbac/guard/both.yaml");
+const GUARD_PROVIDER: &str = include_str!("rbac/guard/provider.yaml");
+const GUARD_CONSUMER: &str = include_str!("rbac/guard/consumer.yaml");
