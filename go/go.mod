@@ -1,4 +1,4 @@
-module liqoauth
+module git.example.com/liqo-auth/liqo-auth/go
 
 go 1.25.5
 

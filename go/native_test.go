@@ -5,7 +5,7 @@ package liqoauth
 import (
 	"context"
 
-	"liqoauth/internal/native"
+	"git.example.com/liqo-auth/liqo-auth/go/internal/native"
 )
 
 func init() {

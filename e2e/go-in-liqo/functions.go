@@ -2,7 +2,7 @@
 // csr.go, and of SignNonce and VerifyNonce in keys.go.
 package authentication
 
-import "liqoauth"
+import liqoauth "git.example.com/liqo-auth/liqo-auth/go"
 
 // The functions of Liqo's package, from liqoauth.
 var (

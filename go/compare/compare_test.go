@@ -19,7 +19,7 @@ import (
 	liqov1beta1 "github.com/liqotech/liqo/apis/core/v1beta1"
 	liqo "github.com/liqotech/liqo/pkg/liqo-controller-manager/authentication"
 
-	"liqoauth"
+	liqoauth "git.example.com/liqo-auth/liqo-auth/go"
 )
 
 // These lines compile only if every function has the signature of Liqo's.

@@ -1,10 +1,10 @@
-module liqoauth/compare
+module git.example.com/liqo-auth/liqo-auth/go/compare
 
 go 1.25.5
 
 require (
+	git.example.com/liqo-auth/liqo-auth/go v0.1.0
 	github.com/liqotech/liqo v1.2.0
-	liqoauth v0.0.0
 )
 
 require (
@@ -51,7 +51,7 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-replace liqoauth => ../
+replace git.example.com/liqo-auth/liqo-auth/go => ../
 
 // Replacements are not inherited: this one is Liqo's own.
 replace github.com/virtual-kubelet/virtual-kubelet => github.com/liqotech/virtual-kubelet v1.5.1-0.20241004150443-cb08879adf2f

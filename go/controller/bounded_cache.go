@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
 
-	"liqoauth"
+	liqoauth "git.example.com/liqo-auth/liqo-auth/go"
 )
 
 // mostMetadata is the most bytes of an object whose metadata alone is in the cache. Those that the

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	clustertest "k8s.io/client-go/tools/cache/testing"
 
-	"liqoauth"
+	liqoauth "git.example.com/liqo-auth/liqo-auth/go"
 )
 
 // manyTexts returns texts of 1.1 MB together.

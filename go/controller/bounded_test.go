@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"liqoauth"
+	liqoauth "git.example.com/liqo-auth/liqo-auth/go"
 )
 
 // answers is a transport that gives each request the same answer.

@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"liqoauth"
+	liqoauth "git.example.com/liqo-auth/liqo-auth/go"
 )
 
 var library *liqoauth.Library

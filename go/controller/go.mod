@@ -1,15 +1,15 @@
-module liqoauth/controller
+module git.example.com/liqo-auth/liqo-auth/go/controller
 
 go 1.25.5
 
 require (
+	git.example.com/liqo-auth/liqo-auth/go v0.1.0
 	github.com/go-logr/logr v1.4.3
 	github.com/liqotech/liqo v1.2.0
 	k8s.io/api v0.35.2
 	k8s.io/apimachinery v0.35.2
 	k8s.io/client-go v0.35.2
 	k8s.io/klog/v2 v2.130.1
-	liqoauth v0.0.0
 	sigs.k8s.io/controller-runtime v0.23.1
 )
 
@@ -66,4 +66,4 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-replace liqoauth => ../
+replace git.example.com/liqo-auth/liqo-auth/go => ../

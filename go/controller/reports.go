@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"liqoauth"
+	liqoauth "git.example.com/liqo-auth/liqo-auth/go"
 )
 
 // report is what a person should know of a peer.

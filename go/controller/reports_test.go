@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"liqoauth"
+	liqoauth "git.example.com/liqo-auth/liqo-auth/go"
 )
 
 func TestAReportHasTheRemedyFirst(t *testing.T) {

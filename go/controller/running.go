@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"liqoauth"
+	liqoauth "git.example.com/liqo-auth/liqo-auth/go"
 )
 
 // session is the session of one peer. A peer has one run at a time, so that its second run

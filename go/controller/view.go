@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"liqoauth"
+	liqoauth "git.example.com/liqo-auth/liqo-auth/go"
 )
 
 // view reads the objects of a peer that are of a watched kind, each once. The module names the

@@ -1,3 +1,3 @@
-module liqoauth/planted-faults
+module git.example.com/liqo-auth/liqo-auth/go/planted-faults
 
 go 1.25.5

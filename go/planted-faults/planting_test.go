@@ -98,7 +98,7 @@ func TestTheChangedLinesOfADiffAreKept(t *testing.T) {
 
 func TestAnErrorNamesItsLine(t *testing.T) {
 	sources := []*source{{path: "go/view.go"}, {path: "go/controller/view.go"}}
-	named := linesOfErrors("# liqoauth/controller\n/tmp/planted/go-controller-view.go:12:3: mismatched types\n", sources)
+	named := linesOfErrors("# git.example.com/liqo-auth/liqo-auth/go/controller\n/tmp/planted/go-controller-view.go:12:3: mismatched types\n", sources)
 	if !named.touch(&fault{path: "go/controller/view.go", line: 11, lastLine: 12}) {
 		t.Errorf("not named: %v", named)
 	}

@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"liqoauth"
-	"liqoauth/controller"
+	liqoauth "git.example.com/liqo-auth/liqo-auth/go"
+	"git.example.com/liqo-auth/liqo-auth/go/controller"
 )
 
 func main() {
