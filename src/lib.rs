@@ -60,7 +60,7 @@
 //!     provider::{AuthoritySigner, Endpoint, NameTable},
 //! };
 //! # use core::time::Duration;
-//! # // The example has a fixed time and counted bytes, no clock and no randomness.
+//! # // The example has a fixed time and counted bytes in place of a clock and randomness.
 //! # let now = "2026-11-20T13:00:00Z".parse()?;
 //! # let drawn = std::cell::Cell::new(0);
 //! # let entropy = || { drawn.set(drawn.get() + 1); Entropy::from_bytes([drawn.get(); 32]) };

@@ -53,8 +53,8 @@ impl Context {
         }
     }
 
-    /// The same context for a command whose answer is a document: it prints no text, and keeps
-    /// what it does.
+    /// The same context for a command whose answer is a document: it does not print text, and
+    /// keeps what it does.
     pub(crate) fn answering(self) -> Self {
         Self {
             printer: self.printer.without_results(),

@@ -62,7 +62,7 @@ impl Deeds {
         };
         let written = done.written.entry(place.to_owned()).or_default();
         match (written.get(id), action) {
-            // Whoever looks before and after the command sees no such object.
+            // Whoever looks before and after the command does not see such an object.
             (Some(Action::Created), Action::Deleted) => {
                 written.remove(id);
             }

@@ -196,8 +196,8 @@ impl From<anyhow::Error> for Failure {
 
 type Cause = dyn std::error::Error + 'static;
 
-/// Why the program that logs in, in the `exec` of a kubeconfig, gives no credential. kube-rs quotes
-/// the program's arguments and output, which have tokens.
+/// Why the program that logs in, in the `exec` of a kubeconfig, does not give a credential. kube-rs
+/// quotes the program's arguments and output, which have tokens.
 fn no_credential(cause: &Cause) -> Option<String> {
     let problem = match cause.downcast_ref()? {
         AuthError::AuthExecStart(error) => format!("cannot be started: {error}"),

@@ -59,7 +59,7 @@ pub(crate) fn sign_approved(home: &mut Home, clock: Clock) -> Result<bool> {
     Ok(!effects.is_empty())
 }
 
-/// Signs a request that needs no approval.
+/// Signs a request that does not need an approval.
 pub(crate) fn sign(authority: &Authority, request: &SigningRequest) -> Result<CertificateChain> {
     // The request's ID is a hash over the content of the request. No two requests
     // have the same ID, and nobody can predict it.

@@ -33,7 +33,7 @@ pub fn defaulted(tenant: &Tenant) -> Tenant {
 /// nothing else, lifts it. `None` if the change lifts nothing.
 ///
 /// The caller adds the token to the Tenant, as [`names::LIFT_CONDITION_ANNOTATION`]. It has to
-/// know that a person makes the change, and no user of a peer: a Tenant that is applied from a
+/// know that a person makes the change, not a user of a peer: a Tenant that is applied from a
 /// file says which condition the file has, and not that somebody lifts one. Who gets the token
 /// can lift the condition.
 ///

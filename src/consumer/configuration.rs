@@ -116,7 +116,7 @@ pub struct PeerSettings {
     #[serde(rename = "proxyURL")]
     pub proxy_url: Option<ProxyUrl>,
     /// The tenant namespace on the provider. The Tenant names this namespace. If the
-    /// setting is left out, the Tenant names no namespace, and the provider uses the
+    /// setting is left out, the Tenant does not name a namespace, and the provider uses the
     /// default one.
     pub remote_tenant_namespace: Option<NamespaceName>,
     /// Fingerprints of the keys that the provider may have. If the list is not
@@ -130,7 +130,7 @@ pub struct PeerSettings {
     /// provider whose nonces commit to no key, such as unmodified Liqo.
     pub accept_unproven_provider: bool,
     /// Whether the provider's API server has a publicly trusted certificate, so that
-    /// the Identity needs no CA bundle.
+    /// the Identity does not need a CA bundle.
     pub publicly_trusted: bool,
     /// The policy for this provider, if it differs from the consumer's.
     pub policy: Option<Policy>,

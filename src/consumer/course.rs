@@ -25,8 +25,8 @@ impl Look<'_> {
         Ok(self.status_of(phase, slices))
     }
 
-    /// The status, and the step that follows from the objects alone: it asks no backend, and is
-    /// for nobody to carry out.
+    /// The status, and the step that follows from the objects alone: it does not ask a backend, and
+    /// is for nobody to carry out.
     pub(super) fn status_and_step(&self) -> Result<(Status, Step), Error> {
         let phase = self.phase()?;
         let slices = self.slices(phase.accepted());

@@ -70,7 +70,7 @@ impl Look<'_> {
     }
 
     /// Whether a peering is under way with this key. The peer may have written the Identity
-    /// and the nonce. So the record decides. Liqo makes no record: then the stored
+    /// and the nonce. So the record decides. Liqo does not make a record: then the stored
     /// kubeconfig has the private key, or the stored signature is by the key and over a
     /// nonce that names both clusters. A signature over another nonce may be one that this
     /// cluster gave to another provider.

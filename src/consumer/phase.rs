@@ -17,7 +17,7 @@ pub struct Status {
     /// The certificate of the control plane that this side has verified. It may have expired.
     pub certificate: Option<Certificate>,
     /// When the nonce that is to be signed, or whose answer is awaited, expires. `None` without
-    /// such a nonce, and for a nonce that names no end, as Liqo makes it.
+    /// such a nonce, and for a nonce that does not name its end, as Liqo makes it.
     pub nonce_until: Option<Timestamp>,
     /// The resource slices that this side requests from the provider, each with its
     /// own phase.
@@ -51,7 +51,8 @@ phases! {
         NeedsKubeconfig(Box<AcceptedIdentity>) => InProgress,
         /// The kubeconfig is stored.
         Authenticated(Box<StoredIdentity>) => Authenticated,
-        /// An administrator has made the kubeconfig. There is no Identity, and no nonce for one.
+        /// An administrator has made the kubeconfig. There is neither an Identity nor a nonce
+        /// for one.
         KubeconfigByHand(Box<KubeconfigByHand>) => Authenticated,
         /// An object that the peer sent cannot be accepted.
         Refused(Error) => Refused,

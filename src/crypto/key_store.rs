@@ -7,7 +7,7 @@ use crate::model::ClusterId;
 
 /// Finds the key that a cluster uses for a peer.
 ///
-/// A store makes no keys: if a key is missing, the library waits
+/// A store does not make keys: if a key is missing, the library waits
 /// ([`Awaited::OwnKey`](crate::machine::Awaited::OwnKey)) until the embedder has
 /// made it.
 ///

@@ -168,7 +168,7 @@ impl Nonce {
         self.structured.as_ref()
     }
 
-    /// When the nonce expires. `None` if it names no end.
+    /// When the nonce expires. `None` if it does not name its end.
     pub(crate) fn expires(&self) -> Option<Timestamp> {
         self.structured().map(StructuredNonce::expires)
     }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A question to a key store or to a private key, with its
-/// [JSON form](crate::machine::json). The question contains no secret.
+/// [JSON form](crate::machine::json). The question does not contain a secret.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum KeyQuestion<'a> {

@@ -28,7 +28,7 @@ pub enum SignatureError {
     /// The signature was not made by the key over this message.
     #[error("the signature does not fit the key and the message")]
     Mismatch,
-    /// A key of this algorithm makes no signatures of this scheme.
+    /// A key of this algorithm does not make signatures of this scheme.
     #[error("an {algorithm} key cannot make {scheme} signatures")]
     Scheme {
         /// The key's algorithm.

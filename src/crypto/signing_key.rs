@@ -128,7 +128,7 @@ pub struct Payload<'a> {
 
 /// A private key in this process, in the form of the library that signs with it.
 pub(super) trait Signer: Send + Sync {
-    /// `None` if the key makes no signatures of this scheme.
+    /// `None` if the key does not make signatures of this scheme.
     fn sign(&self, scheme: SignatureScheme, message: &[u8]) -> Result<Option<Vec<u8>>, BoxError>;
 }
 

@@ -9,7 +9,7 @@ use crate::model::{ClusterId, Timestamp};
 ///
 /// For an unmodified consumer, these bytes are random. With the [`RecordKey`], the
 /// provider can authenticate its own nonce, the expiry and the IDs of both clusters.
-/// It needs no stored state for this.
+/// It does not need stored state for this.
 ///
 /// | bytes | content |
 /// |---|---|

@@ -53,7 +53,7 @@ use family::Basis;
 
 /// Why a step was refused or could not be made.
 ///
-/// An error carries no effects, so it changes nothing.
+/// An error does not carry effects, so it changes nothing.
 ///
 /// Two errors are equal if their fault and place are equal. The source is not
 /// compared, because its type is unknown. The source's message is compared: it
@@ -155,8 +155,8 @@ impl Error {
     /// between them, such as `nonce-expired`.
     ///
     /// Each variant of each family has a code of its own. A code keeps its
-    /// meaning: a new version may add codes or retire one, but gives no code a
-    /// second meaning. A variant keeps its code if it changes its family or name.
+    /// meaning: a new version may add codes or retire one, but does not give a code
+    /// a second meaning. A variant keeps its code if it changes its family or name.
     /// The codes are:
     ///
     /// ```text

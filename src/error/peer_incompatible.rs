@@ -267,7 +267,7 @@ family! {
             advice: "Have the foreign cluster's administrator delete the identity that was given, \
                      then set authStatus to Pending.",
         },
-        /// The Identity carries no certificate and no AWS keys.
+        /// The Identity carries neither a certificate nor AWS keys.
         #[error("the Identity carries neither a certificate nor an AWS user")]
         NoCertificate => {
             code: "credentials-missing",
@@ -275,7 +275,7 @@ family! {
             advice: "Have the provider generate the Identity again once it has issued the \
                      certificate.",
         },
-        /// The certificate is due for renewal, and the provider issues no new one:
+        /// The certificate is due for renewal, and the provider does not issue a new one:
         /// the provider renews in another way or not at all.
         #[error("the certificate was due for renewal at {since}, and no new one arrived")]
         RenewalUnanswered {

@@ -32,8 +32,8 @@ pub struct IdentityRequest {
     pub(super) csr: Vec<u8>,
 }
 
-/// Why a request for an identity cannot be read. The error contains no part of a
-/// token.
+/// Why a request for an identity cannot be read. The error does not contain a part of
+/// a token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {

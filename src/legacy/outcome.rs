@@ -6,7 +6,7 @@ use crate::{
     model::{ClusterId, ProtocolVersion},
 };
 
-/// The outcome of a request, for logs and audits. It contains no token.
+/// The outcome of a request, for logs and audits. It does not contain a token.
 #[derive(Debug, Clone, PartialEq, Eq, derive_more::Display)]
 #[non_exhaustive]
 pub enum Outcome {

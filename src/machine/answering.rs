@@ -10,8 +10,8 @@ use crate::{
 };
 
 impl<R: Records> Plan<R> {
-    /// The same plan for a look: it asks no backend, so it awaits each answer for which a step
-    /// asks.
+    /// The same plan for a look: it does not ask a backend, so it awaits each answer for which a
+    /// step asks.
     pub(crate) fn asking_nobody(mut self) -> Self {
         self.asks_nobody = true;
         self

@@ -165,7 +165,7 @@ impl Effect {
         Ok(patched)
     }
 
-    /// The patch, if it changes no field outside of the part that the effect names.
+    /// The patch, if it does not change a field outside of the part that the effect names.
     fn patch_of_its_part(&self) -> Result<&Value, ApplyError> {
         let Self::Patch {
             id, part, patch, ..

@@ -126,7 +126,7 @@ pub trait Machine: Send + Sync {
     /// The state of the peering, in the form that both sides share. The `look`
     /// method of each side returns its own phases.
     ///
-    /// A look changes nothing, and asks no backend but the key store and the look-up of names.
+    /// A look changes nothing, and asks only two backends: the key store and the look-up of names.
     /// [`Status::awaits`] names each answer for which a step asks.
     ///
     /// # Errors
@@ -155,7 +155,7 @@ pub trait Machine: Send + Sync {
     /// objects before. A provider judges a Tenant, a replica of a resource slice and a replica
     /// of a Renew; a consumer judges an Identity, a nonce that is to be signed, and a Secret
     /// with a kubeconfig. Other objects are let through. Whether somebody has deleted the object
-    /// makes no difference: Liqo acts on most of what a finalizer keeps.
+    /// does not matter: Liqo acts on most of what a finalizer keeps.
     ///
     /// A provider also records the nonce in the Secret `liqo-nonce`. Give it only a nonce that Liqo
     /// itself has made and stores now. A Tenant that signs another nonce is refused, unless the

@@ -14,7 +14,7 @@
 //!   is chosen: a deletion, a status that takes something away, the main part,
 //!   any other status. The others follow in later steps, together with their
 //!   events.
-//! - A rule that fails inside [`Plan::attempt`] leaves no change and no event.
+//! - A rule that fails inside [`Plan::attempt`] leaves neither a change nor an event.
 //! - The cost of a rule does not grow with the changes of the other rules. Thus, a
 //!   call passes once over the objects of a peer, even if the peer creates thousands.
 
@@ -45,7 +45,7 @@ pub(crate) struct Plan<R> {
     events: Vec<(Event, EventCondition)>,
     /// The step so far, without effects and events.
     step: Step,
-    /// Whether the plan is for a look, which asks no backend.
+    /// Whether the plan is for a look, which does not ask a backend.
     pub(super) asks_nobody: bool,
 }
 
@@ -342,7 +342,7 @@ impl<R: Records> Plan<R> {
         self.delete_at(record.id(), &record.metadata, Rank::Forgetting);
     }
 
-    /// An object that is already being deleted gets no second effect. Otherwise a
+    /// An object that is already being deleted does not get a second effect. Otherwise a
     /// finalizer of the peer would cause an effect in every step. A withdrawal stays a
     /// withdrawal.
     fn delete_at(&mut self, id: ObjectRef, metadata: &Metadata, rank: Rank) {

@@ -63,7 +63,7 @@ impl Effect {
     /// | `Delete` | `DELETE` of the object | `uid` and `resourceVersion` in `DeleteOptions`: 409 |
     ///
     /// A patch is a JSON merge patch (`application/merge-patch+json`). It names
-    /// the resource version and no UID: an API server answers a wrong UID with
+    /// the resource version, not the UID: an API server answers a wrong UID with
     /// 422 on the object and ignores the UID on `/status`. The resource version
     /// is enough, since no two objects of one cluster share one.
     ///
@@ -174,7 +174,7 @@ fn pinned(object: &Object, version: &Version) -> Result<SecretBytes, Error> {
     Ok(written(&ObjectForm(&object)))
 }
 
-/// Sets the resource version in the metadata of a patch. The patch names no UID.
+/// Sets the resource version in the metadata of a patch. The patch does not name the UID.
 fn pin(patch: &mut Value, resource_version: &str) {
     let Value::Object(fields) = patch else {
         return;

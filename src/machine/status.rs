@@ -35,7 +35,7 @@ pub struct Status {
     #[serde(rename = "conditionHeld")]
     pub is_condition_held: bool,
     /// When the nonce that is to be signed, or whose answer is awaited, expires. `None` without
-    /// such a nonce, and for a nonce that names no end, as Liqo makes it.
+    /// such a nonce, and for a nonce that does not name its end, as Liqo makes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nonce_until: Option<Timestamp>,
     /// The control plane's identity.

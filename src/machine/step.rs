@@ -131,7 +131,7 @@ pub struct Wait {
     pub awaiting: Vec<Awaited>,
 }
 
-/// Time and randomness as arguments: the library has no clock and no random source.
+/// Time and randomness as arguments: the library has neither a clock nor a random source.
 #[derive(Debug)]
 pub struct Env {
     /// The present time.

@@ -45,7 +45,7 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// Loopback addresses are refused, and no further range.
+    /// Loopback addresses are refused, but no other range.
     pub(super) const fn usual() -> Self {
         Self {
             allowed: Vec::new(),

@@ -78,8 +78,8 @@ pub struct ProviderConfig {
     ///
     /// If none of them has issued a certificate on record, its renewal is due at once. If the
     /// signer's next certificate is not by one of them either, the provider keeps it, and
-    /// signs no more for this set: [`Renewal::Denied`](super::Renewal::Denied) says so. A peer
-    /// that is drained or refused, and a slice that is denied, get no such renewal. An
+    /// does not sign again for this set: [`Renewal::Denied`](super::Renewal::Denied) says so. A
+    /// peer that is drained or refused, and a slice that is denied, get no such renewal. An
     /// algorithm that this build cannot verify decides nothing.
     #[serde(default, rename = "clientCAs", deserialize_with = "readable_ca_bundle")]
     pub client_cas: Option<CaBundle>,
@@ -146,7 +146,7 @@ pub struct ProviderConfig {
     )]
     pub peer_again: Option<Duration>,
     /// The certificate lifetime that the provider requests from the signer; 365 days
-    /// by default. The Kubernetes API accepts no less than ten minutes
+    /// by default. The Kubernetes API does not accept less than ten minutes
     /// ([`expiration_seconds`](super::SigningRequest::expiration_seconds)).
     #[serde(
         default = "one_year",
@@ -342,8 +342,8 @@ impl ProviderBuilder {
     }
 
     /// Gives each peer, and each of its resource slices, an AWS user in place of a
-    /// certificate. This is for a provider on EKS. The provider then asks no signer
-    /// and renews nothing, since an access key does not expire.
+    /// certificate. This is for a provider on EKS. The provider then does not ask a signer
+    /// and does not renew anything, since an access key does not expire.
     #[must_use]
     pub fn aws(mut self, identities: Arc<dyn AwsIdentities>) -> Self {
         self.0.aws = Some(identities);

@@ -89,7 +89,7 @@ impl Machine for Provider {
         interests
     }
 
-    /// A resource slice or a Renew that is no replica concerns no peer of the
+    /// A resource slice or a Renew that is not a replica does not concern a peer of the
     /// provider, since this cluster created the object as a consumer.
     fn concerns(&self, object: &Object, mirror: &Mirror) -> Concerns {
         let is_replica = object.metadata().label(names::REPLICATED_LABEL) == Some(names::TRUE);

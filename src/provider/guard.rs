@@ -75,8 +75,8 @@ impl Provider {
         Ok(plan.finish().of_record(&self.0.record_id(view.peer())))
     }
 
-    /// Puts the nonce on record that Liqo has made: the caller gives no other one. A nonce that
-    /// was there before is on no record, and whoever wrote it may have chosen it.
+    /// Puts the nonce on record that Liqo has made: the caller gives only such a one. A nonce that
+    /// was there before is not on record, and whoever wrote it may have chosen it.
     fn record_nonce(
         &self,
         view: &View<'_>,
@@ -229,7 +229,7 @@ impl Look<'_> {
     }
 
     /// What a stored Tenant lacks is said of its peer's other objects in other words: nobody
-    /// has done anything wrong. Nor need the peer have made a nonce that is on no record.
+    /// has done anything wrong. Nor need the peer have made a nonce that is not on record.
     fn unless_adopted(&self, error: Error, changed: &Object) -> Error {
         match (changed.key().0, error.fault()) {
             (Kind::Tenant, Fault::PeerIncompatible(PeerIncompatible::NonceNotOurs)) => {

@@ -218,7 +218,7 @@ impl<'o> Observed<'o> {
     }
 
     /// Whether a peering is over: the peer is known, its Tenant is gone, and the
-    /// record contains no valid new invitation.
+    /// record does not contain a valid new invitation.
     pub(super) fn is_over(&self, now: Timestamp) -> bool {
         let invited = self.record().is_some_and(|record| record.invites(now));
         self.is_known() && self.tenant_metadata().is_none() && !invited

@@ -203,8 +203,8 @@ impl Check<'_> {
 
     /// The strict policy accepts the expected namespace only. The compatible policy
     /// accepts any valid name of a namespace, since an administrator of the provider
-    /// may have chosen it. A slice's Identity names no namespace: its rights are not
-    /// limited to one.
+    /// may have chosen it. A slice's Identity does not name a namespace: its rights are
+    /// not limited to one.
     fn namespace(&self) -> Result<Option<NamespaceName>, Error> {
         let field = "spec.namespace";
         let found = self.identity.spec.namespace.as_deref().unwrap_or_default();

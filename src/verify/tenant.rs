@@ -225,7 +225,7 @@ fn public_key(
 }
 
 /// Checks that a field contains the pinned key. Only bytes are compared, so that an
-/// unknown key causes no cryptographic work.
+/// unknown key does not cause cryptographic work.
 pub(crate) fn pinned_key(field: &[u8], pinned: &PublicKey, policy: &Policy) -> Result<(), Fault> {
     let claimed = PublicKey::claimed_spki_der(field, policy).map_err(PeerMisbehaved::PublicKey)?;
     if claimed == pinned.spki_der() {

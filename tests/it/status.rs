@@ -1,5 +1,5 @@
 //! What a status says for people: cordons, the Tenant, what is due, awaited and refused. A look
-//! asks no backend for it.
+//! does not ask a backend for it.
 
 use std::sync::{
     Arc, Mutex,

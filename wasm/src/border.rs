@@ -103,7 +103,7 @@ pub(crate) unsafe fn wipe(bytes: *mut u8, length: usize) {
     let mut written = 0;
     while written < pairs {
         // SAFETY: both words are aligned, and lie within the bytes. In a module, the second
-        // write needs no look at the memory's end, since the first one lies behind it.
+        // write need not look at the memory's end, since the first one lies behind it.
         unsafe {
             let words = bytes.add(written).cast::<u64>();
             words.add(1).write_volatile(0);

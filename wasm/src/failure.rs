@@ -12,7 +12,7 @@ use serde_json::json;
 pub(crate) enum Failure {
     /// The library's own error.
     Library(Box<Error>),
-    /// A part of the request does not have its form. The text shows no secret.
+    /// A part of the request does not have its form. The text does not show a secret.
     Form(String),
     /// A run ends before its goal.
     Stopped(Stopped),

@@ -54,7 +54,7 @@ mod imports {
             return None;
         }
         let mut answer = vec![0; length];
-        // SAFETY: the host writes no more bytes than the answer has.
+        // SAFETY: the host does not write more bytes than the answer has.
         unsafe { backend_answer(answer.as_mut_ptr(), length) };
         Some(answer)
     }

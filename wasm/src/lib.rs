@@ -1,7 +1,7 @@
 //! [`liqo_auth`] as a function from bytes to bytes: the input is a request in JSON, and
 //! the output is an answer in JSON.
 //!
-//! The module keeps no state between calls, except for a [`session`] of one peer. (It also
+//! The module does not keep state between calls, except for a [`session`] of one peer. (It also
 //! remembers what the last certificates say, on which no answer depends.)
 //! Otherwise, configuration, objects, time and randomness come with each request, so that
 //! any instance serves any call. The answer to a call contains the questions to the backends

@@ -67,7 +67,7 @@ pub(super) fn listed(
     readable
 }
 
-/// Fails if one object is asked for by its name, and no object was found.
+/// Fails if one object is asked for by its name, but was not found.
 fn is_there(list: &List, kind: Kind) -> Result<()> {
     match &list.name {
         None => Ok(()),

@@ -385,7 +385,7 @@ fn left(peering: &Peering, certificate: Option<&Certificate>, now: Timestamp) ->
     };
     let text = match certificate.ends < now {
         true if peering.has_expired(certificate, now) => "expired".to_owned(),
-        // Nothing is wrong: it gets no other one.
+        // Nothing is wrong: it does not get another one.
         true if peering.is_drained() => "drained".to_owned(),
         true => "ended".to_owned(),
         false => age(certificate.ends.since(now)),

@@ -11,8 +11,8 @@ use crate::{failure::Result, home::has_expired};
 impl ConsumerSide<'_> {
     /// Deletes the Renew of the control plane on a cluster if the answer in it has expired, before
     /// this side takes an Identity that it accepts. Liqo 1.2 copies the answer into the Identity,
-    /// and its replicator brings no other answer before the consumer logs in. In a home, nobody
-    /// else acts on the Renew.
+    /// and its replicator does not bring another answer before the consumer logs in. In a home,
+    /// nobody else acts on the Renew.
     pub(crate) fn delete_expired_answer(&mut self, identity: &Identity) -> Result<()> {
         if !self.home.is_live() || self.would_accept(identity.clone())?.is_err() {
             return Ok(());

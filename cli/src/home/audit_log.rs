@@ -59,8 +59,8 @@ impl Home {
         self.decisions.extend(events.map(|event| (now, event)));
     }
 
-    /// Writes a refusal into the log at once. A refusal changes no object that would
-    /// have to be written first. Decisions that are noted and not saved are dropped.
+    /// Writes a refusal into the log at once. A refusal does not change an object that
+    /// would have to be written first. Decisions that are noted and not saved are dropped.
     pub(crate) fn log_refusal(
         &mut self,
         peer: &ClusterId,
@@ -338,7 +338,7 @@ impl Home {
     }
 }
 
-/// What a repair of the log found, in words. None if the entry notes no repair.
+/// What a repair of the log found, in words. None if the entry does not note a repair.
 pub(crate) fn repair(entry: &EntryContent) -> Option<String> {
     if entry.decision != "LogRepaired" {
         return None;

@@ -4,8 +4,8 @@
 //! names. Each of these calls waits for the disk anew. One `syncfs` waits for
 //! all that was written to a file system before, by any process.
 //!
-//! So up to [`FEW`] files are synced one by one, which waits for no other
-//! process's data. More of them are synced by one `syncfs` for each file system
+//! So up to [`FEW`] files are synced one by one, which does not wait for
+//! another process's data. More of them are synced by one `syncfs` for each file system
 //! that they lie on. Its success counts if it guarantees as much as `fsync` of each
 //! file:
 //!

@@ -83,7 +83,7 @@ impl Home {
         Ok(keys.iter().any(|own| own.public_key() == key))
     }
 
-    /// Whether the present key has signed a nonce for the succession, and no Identity shows yet
+    /// Whether the present key has signed a nonce for the succession, while no Identity shows yet
     /// which of the two keys the provider knows.
     pub(crate) fn is_in_succession(&self, provider: &ClusterId) -> Result<bool> {
         let Some(own) = self.own_key(provider)? else {

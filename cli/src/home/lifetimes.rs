@@ -34,8 +34,8 @@ pub(super) fn of_nonces<'de, D: Deserializer<'de>>(
     between(deserializer, ("1m", MINUTE), ("365d", DAY * 365))
 }
 
-/// The lifetime of certificates. Kubernetes' signer takes no shorter one, and no consumer a
-/// longer one.
+/// The lifetime of certificates. Kubernetes' signer does not take a shorter one, nor a consumer
+/// a longer one.
 pub(super) fn of_certificates<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Lifetime>, D::Error> {

@@ -31,7 +31,7 @@ pub(crate) struct Connection {
     pub(crate) user: Option<String>,
     /// Whether the program runs in the cluster, as a service account.
     pub(crate) in_cluster: bool,
-    /// Liqo's namespace; `liqo` if none is named. It names no cluster by itself.
+    /// Liqo's namespace; `liqo` if none is named. It does not name a cluster by itself.
     pub(crate) liqo_namespace: Option<NamespaceName>,
 }
 

@@ -114,7 +114,7 @@ impl ForeignSide {
         &self.policy
     }
 
-    /// Reads requests. It needs no home for that.
+    /// Reads requests. It does not need a home for that.
     pub(crate) fn foreign(&self) -> &Foreign {
         &self.plain
     }

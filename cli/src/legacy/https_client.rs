@@ -28,8 +28,8 @@ use zeroize::Zeroizing;
 use super::cryptography;
 use crate::failure::{Failure, Result};
 
-/// A client that trusts certain certificates and follows no redirection. It uses no
-/// proxy from the environment.
+/// A client that trusts certain certificates and does not follow redirections. It does
+/// not use a proxy from the environment.
 pub(crate) struct HttpsClient {
     runtime: Runtime,
     verifying: TlsConnector,
@@ -46,8 +46,8 @@ pub(crate) struct NoAnswer {
 }
 
 /// Accepts each given certificate, byte for byte, and the certificates that they
-/// have issued. A given certificate needs no matching name, and may be a CA
-/// certificate: Liqo's chart makes such a certificate.
+/// have issued. A given certificate does not need a matching name, and may be a
+/// CA certificate: Liqo's chart makes such a certificate.
 #[derive(Debug)]
 struct Verifier {
     given: Vec<CertificateDer<'static>>,

@@ -68,7 +68,7 @@ impl TlsCertificate {
             .get(CERTIFICATE)
     }
 
-    /// The TLS configuration of a server with this certificate, which verifies no client.
+    /// The TLS configuration of a server with this certificate, which does not verify clients.
     pub(crate) fn server_config(&self) -> Result<Arc<ServerConfig>> {
         self.server_config_for(WebPkiClientVerifier::no_client_auth())
     }

@@ -70,7 +70,7 @@ pub(crate) struct Peering {
 }
 
 impl Peering {
-    /// Whether the peer is drained, so that it gets no certificate.
+    /// Whether the peer is drained, so that it does not get a certificate.
     pub(crate) fn is_drained(&self) -> bool {
         self.condition == Some(TenantCondition::Drained)
     }
@@ -148,7 +148,7 @@ pub(crate) fn peerings(context: &Context, home: &mut Home) -> Result<Vec<Peering
 }
 
 /// The peers of a home, with the roles that their objects show. An object that a peer wrote in
-/// its own namespace makes no peer of another name.
+/// its own namespace does not make a peer of another name.
 pub(crate) fn peers(home: &Home) -> BTreeSet<(ClusterId, Role)> {
     let known = peers_of(home.objects());
     let mut peers = BTreeSet::new();

@@ -276,7 +276,7 @@ pub struct Opened {
     /// The Secrets with a key for one provider alone ([`ProviderKeys`]).
     pub provider_keys: Vec<Object>,
     /// The Secret `liqo-auth-settings`, in which a program keeps its settings for peers.
-    /// Liqo lets peering users read all ConfigMaps, and no Secret.
+    /// Liqo lets peering users read all ConfigMaps, but no Secret.
     pub settings: Option<Object>,
 }
 

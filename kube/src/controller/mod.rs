@@ -43,7 +43,7 @@ use crate::{Clock, Cluster, LimitsEnforcement, ProviderKeys, Transport, watching
 
 /// Runs the provider's side of a cluster, the consumer's side, or both, for all peers.
 ///
-/// The controller keeps no state of its own. It looks at a peer when one of the peer's
+/// The controller does not keep state of its own. It looks at a peer when one of the peer's
 /// objects changes, when the step's wake-up time has come, and regularly while a
 /// backend's answer is missing. A look derives the peer's phase from its objects and
 /// applies the next step. The controller handles peers concurrently, with one look at a
@@ -129,7 +129,7 @@ impl Controller {
                 .as_mut()
                 .hold_unless(|peer| has_room && !busy.contains(peer))
                 .fuse();
-            // No branch comes first: a peer that writes all the time delays no order.
+            // No branch comes first: a peer that writes all the time does not delay orders.
             select! {
                 () = stop => break,
                 change = changes.next() => {
@@ -211,7 +211,7 @@ impl ControllerBuilder {
     }
 
     /// The transport of messages to the peers. Without a transport, the controller
-    /// delivers no messages: another tool fetches them from the objects of this
+    /// does not deliver messages: another tool fetches them from the objects of this
     /// cluster.
     #[must_use]
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
@@ -242,7 +242,7 @@ impl ControllerBuilder {
     /// `EventsLeftOut` with the number of those that were left out, which
     /// [`Counts::events_left_out`] counts. The controller needs the
     /// rights to `create` and `patch` events of the group `events.k8s.io`. Without this
-    /// call, the controller publishes no events.
+    /// call, the controller does not publish events.
     #[must_use]
     pub fn publish_events(mut self) -> Self {
         self.choices.events = Some(Events::new(self.cluster.client.clone()));
@@ -304,7 +304,7 @@ impl ControllerBuilder {
     /// on the Secrets of the whole cluster. In each tenant namespace, the controller makes a
     /// RoleBinding of the account to the ClusterRole `liqo-auth-tenant`, and watches the
     /// Secrets there. A peer is looked at when its Secrets are listed. Without this call, the
-    /// controller watches the Secrets of all namespaces, and makes no RoleBinding.
+    /// controller watches the Secrets of all namespaces, and does not make a RoleBinding.
     ///
     /// # Rights
     /// To create and delete RoleBindings, and to `bind` this ClusterRole. The

@@ -33,8 +33,8 @@ use crate::{
 /// What a client needs, from a kubeconfig, with the proxy that `kubectl` would use. Give it
 /// to [`client_of`].
 ///
-/// - The `proxy-url` of the kubeconfig's cluster counts first, and no variable of the
-///   environment changes it.
+/// - The `proxy-url` of the kubeconfig's cluster counts first, whatever the variables of the
+///   environment say.
 /// - Without it, `HTTPS_PROXY` counts, or `HTTP_PROXY` for an API server without TLS. An API
 ///   server that `NO_PROXY` names, or that has a loopback address, is reached directly.
 ///   Names in lower case count, too.

@@ -30,7 +30,7 @@ struct Proxy {
 /// An API server cannot be reached: its address, or the proxy in front of it. This is a cause of
 /// [`Error::Request`](crate::Error::Request), by a client that [`client_of`](crate::client_of) or
 /// [`client_within`](crate::client_within) has made. Its text is one sentence that names the API
-/// server, the proxy and the cause, and no password of the proxy. With a proxy, what to do follows.
+/// server, the proxy and the cause, but not the proxy's password. With a proxy, what to do follows.
 /// Its sources are those of the client, such as the error of TLS.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot reach {route}: {cause}{advice}")]

@@ -36,7 +36,7 @@ type Connector = HttpConnector<Resolver>;
 type Answering = BoxService<Request<Body>, Response<hyper::body::Incoming>, BoxError>;
 
 /// The services of a client as kube-rs makes them, which connect to allowed addresses only: to
-/// the API server, or to the proxy in front of it. kube-rs takes no other resolver of names.
+/// the API server, or to the proxy in front of it. kube-rs does not take another resolver of names.
 pub(super) fn builder(
     config: &Config,
     addresses: &Addresses,
@@ -49,7 +49,7 @@ pub(super) fn builder(
         let host = first.host().unwrap_or_default().to_owned();
         return Err(kube::Error::Service(Refused { host, address }.into()));
     }
-    // Two providers of cryptography may be built in, and rustls takes no choice.
+    // Two providers of cryptography may be built in, and rustls does not choose one.
     #[cfg(feature = "aws-lc-rs")]
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         // Another thread may be faster.

@@ -10,8 +10,8 @@ use liqo_auth::{
 use serde_json::json;
 
 /// Collects a list. The first objects of each namespace are kept as they are. The others pass a
-/// mirror, as later those of all lists do, so that a list of what a peer wrote takes no more
-/// memory while it is read than afterwards.
+/// mirror, as later those of all lists do, so that a list of what a peer wrote does not
+/// take more memory while it is read than afterwards.
 pub(crate) struct Listed {
     kind: Kind,
     first: Vec<Object>,

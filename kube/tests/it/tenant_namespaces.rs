@@ -59,7 +59,7 @@ async fn a_binding_that_somebody_deletes_is_made_again() {
     .await;
 }
 
-/// Somebody else holds the names of bindings, so that the account gets no rights.
+/// Somebody else holds the names of bindings, so that the account does not get rights.
 #[tokio::test(start_paused = true)]
 async fn namespaces_that_refuse_the_account_hold_up_their_own_peers_alone() {
     let mut milan = Milan::start().await;

@@ -97,7 +97,7 @@ pub trait Store {
     fn apply(&mut self, effect: &Effect) -> Result<(), ApplyError>;
 
     /// Puts an object in, past all checks: one that this library cannot read, such as one
-    /// that an older program wrote. Returns false if the store takes no such objects, as an
+    /// that an older program wrote. Returns false if the store does not take such objects, as an
     /// API server with a schema does.
     fn plant(&mut self, value: Value) -> bool;
 }
@@ -120,7 +120,7 @@ impl fmt::Display for Deviation {
 impl std::error::Error for Deviation {}
 
 /// Checks that an empty store does what a [`Store`] must. The check needs the Namespace
-/// `store-check` in an API server, and leaves no object.
+/// `store-check` in an API server, and does not leave an object.
 ///
 /// # Errors
 /// The first [`Deviation`].

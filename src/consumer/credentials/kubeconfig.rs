@@ -200,7 +200,7 @@ fn kubeconfig(identity: &Identity, accepted: &AcceptedIdentity) -> Result<Kubeco
             .client_key()
             .into_user(auth_params.signed_crt.clone())
             .ok_or_else(|| Error::new(LocalFault::KeyNotExportable, None, ""))?,
-        // The reader makes an EKS token from the AWS keys, so it needs no private key.
+        // The reader makes an EKS token from the AWS keys, so it does not need a private key.
         Credentials::Aws(_) => UserCredential::Elsewhere,
     };
     Ok(Kubeconfig {

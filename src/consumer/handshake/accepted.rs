@@ -72,7 +72,7 @@ impl AcceptedIdentity {
     }
 
     /// The notices about the provider's key. Unlike [`notices`](Self::notices), this
-    /// function verifies no signature.
+    /// function does not verify a signature.
     pub(crate) fn notices_of_key(&self) -> impl Iterator<Item = Notice> {
         let unproven = (self.assurance == Assurance::Unproven).then_some(Notice::ProviderUnproven);
         let first_seen = self
@@ -280,7 +280,7 @@ impl HolderContext<'_> {
         });
         let (assurance, provider_key, nonce) = graded.map_err(|fault| {
             let fault = match fault {
-                // `liqoctl` carries no annotation.
+                // `liqoctl` does not carry annotations.
                 CommitmentFault::Missing => Fault::from(PeerIncompatible::CommitmentMissing),
                 fault => PeerIncompatible::Commitment(fault).into(),
             };

@@ -238,7 +238,7 @@ impl<'a> Look<'a> {
         Ok(())
     }
 
-    /// Makes the next step for every slice. A slice that fails leaves no change, and
+    /// Makes the next step for every slice. A slice that fails does not leave a change, and
     /// does not block the others.
     pub(super) fn advance_slices(
         &self,

@@ -39,7 +39,7 @@ impl<'a> Look<'a> {
             return Ok(slice);
         }
         let until = record.and_then(|record| record.doubted_until);
-        // A store that gives no time of creation shows no slice to be a later one.
+        // A store that does not give the time of creation does not show that a slice is later.
         let is_later = |until| metadata.creation_timestamp.is_some_and(|made| made > until);
         match until.is_some_and(|until| !is_later(until)) || self.is_of_a_consumer()? {
             true => Err(Error::found_in(slice, "", PolicyRefusal::SliceNotRequested)),
@@ -72,7 +72,7 @@ impl<'a> Look<'a> {
     }
 
     /// Accepts a slice that somebody writes who is no user of the provider. A change of a stored
-    /// slice makes no other slice of it: what was not accepted before stays so.
+    /// slice does not make another slice of it: what was not accepted before stays so.
     pub(in crate::consumer) fn judge_slice(
         &self,
         slice: &ResourceSlice,

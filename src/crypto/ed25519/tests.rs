@@ -116,7 +116,7 @@ fn small_order_is_told_by_the_encoding() {
     }
 }
 
-/// With a key of small order, a signature needs no private key: over about one
+/// With a key of small order, a signature does not need a private key: over about one
 /// message in eight, `verify` accepts a signature with s = 0 and an R of small order.
 #[test]
 fn keys_and_nonces_of_small_order_are_refused_with_any_key() {

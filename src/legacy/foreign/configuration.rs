@@ -28,7 +28,7 @@ pub struct ForeignSettings {
     /// Liqo used the namespace `liqo`. The role of 0.2 lets every home cluster
     /// create Secrets in the namespace. With such a Secret and an annotation, a home
     /// cluster obtains the token of any service account there. So use a namespace
-    /// that contains no other objects. This cluster's own
+    /// that does not contain other objects. This cluster's own
     /// [`namespace`](Self::namespace) is refused. A home cluster may also read the
     /// Secret with the name of its cluster ID. So an ID that is the name of another
     /// owner's Secret is refused.

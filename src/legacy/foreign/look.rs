@@ -37,7 +37,7 @@ pub(super) trait Form {
 
 /// The state of a cluster ID. The request for it has shown a right token.
 pub(super) enum ClaimState {
-    /// The cluster ID has an identity. It gets no second one.
+    /// The cluster ID has an identity. It does not get a second one.
     Taken,
     /// The identity of this cluster ID is being deleted.
     Leaving,

@@ -164,8 +164,8 @@ impl Foreign {
     /// start, and whenever the token's Secret is gone or the token has expired.
     ///
     /// # Errors
-    /// [`LocalFault::Token`](crate::error::LocalFault::Token) if the Secret contains
-    /// no token, and
+    /// [`LocalFault::Token`](crate::error::LocalFault::Token) if the Secret does
+    /// not contain a token, and
     /// [`LocalFault::BrokenSeal`](crate::error::LocalFault::BrokenSeal) if the
     /// policy is strict and this cluster did not seal the Secret. If the Secret is
     /// deleted, the next call makes a new one.
@@ -195,7 +195,7 @@ impl Foreign {
         self.0.own_token(self.find_token(&view)?, now)
     }
 
-    /// Reads a request. This needs no objects and verifies nothing yet.
+    /// Reads a request. This does not need objects, and verifies nothing yet.
     pub fn read(&self, request: &HttpRequest) -> Reading {
         if self.0.settings.protocol == TokenProtocol::Off {
             return HttpResponse::error(404, NOT_FOUND).into();

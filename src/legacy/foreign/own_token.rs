@@ -19,7 +19,7 @@ use crate::{
 /// Finds the cluster's own token, if that token is not in the Secret `auth-token`.
 ///
 /// The returned token admits every cluster that knows it, so the token must be
-/// secret. If the store returns no token or fails, the cluster's own token admits
+/// secret. If the store does not return a token or fails, the cluster's own token admits
 /// no cluster.
 pub trait TokenStore: Send + Sync {
     /// The token, or `None` if no token exists.

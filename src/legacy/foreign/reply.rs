@@ -11,7 +11,7 @@ use crate::{
 #[non_exhaustive]
 #[expect(clippy::large_enum_variant, reason = "it lives for one call")]
 pub enum Reading {
-    /// The reply is complete and needs no objects.
+    /// The reply is complete, and does not need objects.
     Reply(Reply),
     /// The request is for an identity. Look up the peer's objects, and call
     /// [`Foreign::handle`](super::Foreign::handle).

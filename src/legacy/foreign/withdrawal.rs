@@ -55,7 +55,7 @@ impl Look<'_> {
             Some(account) => plan.edit(account, let_go),
             None => {}
         }
-        // Until the claim is deleted, the peer gets no other identity.
+        // Until the claim is deleted, the peer does not get another identity.
         if let Some((claim, _)) = &observed.claim {
             plan.forget(claim);
         }

@@ -26,7 +26,7 @@ pub struct HomeClusterSettings {
     /// The namespace of tokens, identities and records; `liqo` by default.
     pub namespace: Option<NamespaceName>,
     /// Whether the peers' API servers have publicly trusted certificates, so that an
-    /// answer needs no CA.
+    /// answer does not need a CA.
     pub publicly_trusted: bool,
     /// Whether the TLS certificate of an authentication service is not verified if
     /// its ForeignCluster says `insecureSkipTLSVerify: true`. The setting has an effect

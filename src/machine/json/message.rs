@@ -14,7 +14,7 @@ use crate::{
     policy::Policy,
 };
 
-/// Why a text is not a message. The error contains no secret.
+/// Why a text is not a message. The error does not contain a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {

@@ -14,7 +14,7 @@ use crate::{
 /// The bindings that name a user or group with a cluster's ID. Their labels and names may
 /// name no peer, and they give it rights nevertheless.
 ///
-/// Anybody's group may have such a name, so a binding makes no peer.
+/// Anybody's group may have such a name, so a binding does not make a peer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bindings(HashMap<ClusterId, BTreeSet<ByName>>);
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::model::{Kind, Object, ObjectRef};
 
 /// An object as the key of an index: ordered by kind, namespace and name, and found by
-/// an [`ObjectRef`]. So an index holds no copy of the name.
+/// an [`ObjectRef`]. So an index does not hold a copy of the name.
 #[derive(Debug, Clone)]
 pub(super) struct ByName(pub(super) Arc<Object>);
 

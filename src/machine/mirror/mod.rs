@@ -43,7 +43,7 @@ use crate::model::{ClusterId, Kind, Object, ObjectRef};
 ///   the object's name contains.
 /// - A ForeignCluster: also the peer that its spec names.
 /// - A RoleBinding or a ClusterRoleBinding: also the known peers whose user or group it
-///   names. It makes no peer known, since other users and groups have such names, too.
+///   names. It does not make a peer known, since other users and groups have such names, too.
 /// - A ClusterRole or a Role to which none of these rules assigns a peer concerns
 ///   every peer.
 ///

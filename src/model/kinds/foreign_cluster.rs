@@ -95,7 +95,7 @@ pub enum AuthStatus {
     Pending,
     /// The identity has arrived.
     Accepted,
-    /// The foreign cluster refused the token. This cluster sends no further request
+    /// The foreign cluster refused the token. This cluster does not send another request
     /// until an administrator sets `Pending`.
     Refused,
     /// The foreign cluster refused the empty token. This cluster waits for a token.

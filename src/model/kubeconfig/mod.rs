@@ -209,7 +209,7 @@ impl Lines {
     }
 
     /// A field with bytes in base64. PEM in base64 begins with `LS0t`. No number and no
-    /// keyword of YAML begins so, and such a text needs no quotes.
+    /// keyword of YAML begins so, and such a text does not need quotes.
     fn data(&mut self, name: &str, bytes: &[u8]) {
         let text = Wiped::new(STANDARD.encode(bytes));
         match bytes.starts_with(b"-----") {

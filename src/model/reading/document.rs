@@ -18,8 +18,8 @@ use crate::policy::Limits;
 /// The longest document that is read, in bytes.
 pub(crate) const LONGEST: usize = 256 * 1024;
 
-/// Why a text is not a document of the expected type. The error contains no value
-/// of the text.
+/// Why a text is not a document of the expected type. The error does not contain
+/// a value of the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentError {
@@ -40,7 +40,7 @@ pub enum DocumentError {
 /// Reads one map: JSON always, YAML with the feature `yaml`. The text has at
 /// most 256 KiB.
 ///
-/// The error names the path of the field, and shows no value. A repeated key is an
+/// The error names the path of the field, but does not show a value. A repeated key is an
 /// error, since readers differ on which one counts. The type decides whether
 /// unknown fields are refused: the configurations and
 /// [`Answer`](crate::crypto::Answer) refuse them.

@@ -25,7 +25,7 @@ use crate::{
 
 /// Why a text is not a manifest.
 ///
-/// An unreadable object in the text causes no such error: it becomes
+/// An unreadable object in the text does not cause such an error: it becomes
 /// [`Object::Unreadable`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

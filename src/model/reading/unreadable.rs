@@ -26,7 +26,7 @@ pub struct Unreadable {
     pub reason: ObjectError,
 }
 
-/// Why an object could not be read. The error contains no value of a Secret.
+/// Why an object could not be read. The error does not contain a value of a Secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ObjectError {
@@ -239,7 +239,7 @@ impl ObjectError {
     }
 }
 
-/// Reads a type from a value. An error contains no value.
+/// Reads a type from a value. An error does not contain a value.
 pub(crate) fn deserialize<T: DeserializeOwned>(value: &Value) -> Result<T, ObjectError> {
     // A second read finds the place of an error. A readable object is read only
     // once.

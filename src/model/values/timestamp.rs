@@ -8,7 +8,7 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use crate::model::{ValueError, as_text};
 
 /// A point in time in whole seconds since the Unix epoch. The caller passes the
-/// time as an argument: the library reads no clock.
+/// time as an argument: the library does not read a clock.
 ///
 /// The text form is RFC 3339, as in Kubernetes (`metav1.Time`). The years 0 to
 /// 9999 are allowed, so that every timestamp has a text form.

@@ -118,7 +118,7 @@ impl Provider {
     }
 
     /// Withdraws the rights of a peer's peering user, and deletes its request. The
-    /// certificate stays valid until it expires, but gives no rights, since no later
+    /// certificate stays valid until it expires, but does not give rights, since no later
     /// user has the same name. If the peer has no peering user, nothing happens.
     ///
     /// # Errors

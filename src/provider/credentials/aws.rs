@@ -1,6 +1,6 @@
 //! Providers on EKS: an AWS user in place of a certificate.
 //!
-//! EKS signs no client certificates for users. It authenticates IAM users, each
+//! EKS does not sign client certificates for users. It authenticates IAM users, each
 //! mapped to a Kubernetes user and its groups. The handshake is the same; only the
 //! credential is different.
 
@@ -31,7 +31,7 @@ use crate::{
 /// mapped only to the request's user and group. If two peers share an IAM user, the
 /// API server cannot tell them apart.
 ///
-/// This trait deletes no keys. The keys to delete are in
+/// This trait does not delete keys. The keys to delete are in
 /// [`Wait::awaiting`](crate::machine::Wait::awaiting), as
 /// [`Awaited::AwsRevocation`].
 ///

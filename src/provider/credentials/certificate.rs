@@ -162,8 +162,8 @@ fn take(
 }
 
 impl HolderContext<'_> {
-    /// Whether a certificate that ends no later may take the place of the one in force: the API
-    /// server does not let the present one in, or an administrator wants another one, and the API
+    /// Whether a certificate that does not end later may take the place of the one in force: the
+    /// API server does not let the present one in, or an administrator wants another one, and the API
     /// server may let the new one in. So it happens once for each set of CAs, and once for each
     /// wish.
     fn may_end_earlier(&self, renewed: Renewed<'_>, chain: &CertificateChain) -> bool {

@@ -3,7 +3,7 @@
 //! An administrator may replace the CAs by which the API server verifies clients. From then on,
 //! a certificate by an earlier CA lets nobody in, however long it is valid. So its renewal is
 //! due, once for each set of CAs: if the signer uses none of the CAs in the set, the next
-//! certificate is as useless as the present one. What is undecided makes no renewal due.
+//! certificate is as useless as the present one. What is undecided does not make a renewal due.
 
 use super::{Credential, HolderContext, Renewal};
 use crate::{

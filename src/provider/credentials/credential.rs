@@ -75,7 +75,7 @@ impl Credential {
 
     /// The address with the credential, in place of `present`. If only the padding of
     /// the CA differs, the present CA stays: Liqo pads the CA, and the padding alone
-    /// causes no write.
+    /// does not cause a write.
     pub(crate) fn in_place_of(
         &self,
         present: Option<&AuthParams>,

@@ -1,7 +1,7 @@
 //! Answers the peer's Renew objects, which carry a renewed certificate to an
 //! unmodified consumer.
 //!
-//! Since Liqo 1.2, a Renew contains no request: the provider renews by itself and
+//! Since Liqo 1.2, a Renew does not contain a request: the provider renews by itself and
 //! writes the certificate to the Renew. Up to Liqo 1.1, a Renew contains a
 //! certificate request. In both cases, the provider writes the recorded certificate
 //! to the Renew: this side alone decides when a renewal is due, and the renewed

@@ -204,7 +204,7 @@ pub struct SigningRequest {
 impl SigningRequest {
     /// The lifetime as `spec.expirationSeconds` of a Kubernetes
     /// CertificateSigningRequest: in seconds, and at least 600, since the API
-    /// accepts no less. Source: Kubernetes `certificates.k8s.io/v1`
+    /// does not accept less. Source: Kubernetes `certificates.k8s.io/v1`
     /// `CertificateSigningRequestSpec`.
     pub fn expiration_seconds(&self) -> i32 {
         i32::try_from(self.lifetime.as_secs())

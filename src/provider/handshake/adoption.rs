@@ -10,7 +10,7 @@ use crate::{
 
 /// The nonce of a running peering of Liqo, if the provider adopts the peering, and the
 /// Tenant's key has signed the nonce. The signature is verified first: a Tenant that does
-/// not have it causes no test of an RSA modulus.
+/// not have it does not cause a test of an RSA modulus.
 pub(super) fn adopted_nonce(look: &Look<'_>, tenant: &Tenant) -> Option<Nonce> {
     let (key, _) = let_in(look, tenant)?;
     let policy = look.policy();

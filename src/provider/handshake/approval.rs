@@ -17,7 +17,7 @@ use crate::{
 ///
 /// The provider asks the approver until the approver decides. The decision is then
 /// recorded, and is valid for this proof: for this key and request, in this Tenant, by
-/// this nonce. A renewal needs no new decision. A proof by another nonce does. Meanwhile,
+/// this nonce. A renewal does not need a new decision. A proof by another nonce does. Meanwhile,
 /// a peer that was let in before keeps its certificate and its rights.
 ///
 /// # Examples

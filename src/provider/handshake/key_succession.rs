@@ -18,7 +18,7 @@ impl Look<'_> {
     /// key must have signed the succession over a usable nonce, so that the
     /// succession is valid only once.
     ///
-    /// `changed` is the error if the Tenant carries no succession.
+    /// `changed` is the error if the Tenant does not carry a succession.
     pub(super) fn claim_by_succession(
         &self,
         tenant: &Tenant,

@@ -206,7 +206,7 @@ pub(crate) fn phase_without_tenant(look: &Look<'_>) -> Result<Phase, Error> {
         return Ok(Phase::AwaitsTenant(nonce));
     }
     if record.is_some_and(|record| still_invites(look, record)) {
-        // The Secret that the peer reads contains no usable nonce.
+        // The Secret that the peer reads does not contain a usable nonce.
         return Ok(Phase::NeedsNonce(present.why()));
     }
     let lapses = look.configuration.settings.invitations_lapse;

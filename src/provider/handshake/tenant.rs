@@ -78,7 +78,7 @@ impl<'a> Look<'a> {
 
     /// Checks the form of the Tenant. If no key is pinned, also checks that the
     /// present nonce is usable. Without a usable nonce, the Tenant's key cannot be
-    /// proven and is not verified. So a Tenant that stays refused causes no costly
+    /// proven and is not verified. So a Tenant that stays refused does not cause costly
     /// arithmetic. Returns the usable nonce, unless a key is pinned.
     pub(crate) fn check_provable(&self, tenant: &Tenant) -> Result<Option<Nonce>, Error> {
         verify::tenant_form(tenant, self.claimed(tenant), self.policy())?;
@@ -239,7 +239,7 @@ impl<'a> Look<'a> {
     }
 
     /// Verifies that the Tenant's signature is over the nonce of its recorded proof, or
-    /// over a usable nonce. The recorded signature itself needs no arithmetic. `uid` is the
+    /// over a usable nonce. The recorded signature itself does not need arithmetic. `uid` is the
     /// UID of the stored Tenant, and `usable` the present nonce, if it was checked before.
     pub(crate) fn prove(
         &self,

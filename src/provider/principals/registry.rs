@@ -33,7 +33,7 @@ use crate::{
 /// [`forget`](Follower::forget). A [`Provider`](crate::Provider) that shares the
 /// registry looks names up in it. Before the call of
 /// [`complete`](Follower::complete), each answer is [`Answer::Pending`]. The
-/// registry stores no names, but hashes under a key of its own. So a peer with three
+/// registry stores hashes under a key of its own, not the names. So a peer with three
 /// slices needs less than a KiB, and a question takes hardly longer with more peers.
 ///
 /// Two names with the same hash of 64 bits count as the same name. Such a collision

@@ -36,7 +36,7 @@ impl Observed<'_> {
 
     /// Whether the names of the peer's user and of its group belong to the peer: its record
     /// says that they were looked up. No peer can write the record, and a record that cannot
-    /// be read keeps no rights.
+    /// be read does not keep rights.
     pub(super) fn was_let_in(&self) -> bool {
         self.is_known() || self.unreadable_record.is_some()
     }

@@ -2,8 +2,8 @@
 //!
 //! For each namespace that a NamespaceMap names, Liqo binds the group in the label
 //! `liqo.io/originID`. If somebody deletes this binding, Liqo makes it again. So the
-//! NamespaceMaps come before the bindings. Liqo makes no binding for a NamespaceMap that is
-//! being deleted, so nobody has to wait for its finalizers. With an empty label, the API
+//! NamespaceMaps come before the bindings. Liqo does not make a binding for a NamespaceMap that
+//! is being deleted, so nobody has to wait for its finalizers. With an empty label, the API
 //! server refuses the binding, since no group has an empty name. The label stays, since
 //! Liqo's controller follows only the NamespaceMaps that have it: it still deletes the
 //! namespaces of one that is deleted later.
@@ -53,7 +53,7 @@ pub(super) fn grants(map: &Object, observed: &Observed<'_>) -> bool {
 
 /// Whether this is the NamespaceMap by which this cluster offloads to the peer. It has the
 /// peer's name, and exists beside a slice that this cluster requests from the peer. It gives
-/// the peer nothing, since it names no origin.
+/// the peer nothing, since it does not name an origin.
 fn is_own(map: &Object, look: &Look<'_>) -> bool {
     let (observed, peer) = (look.observed, look.peer());
     let is_requested = |object: &Object| replication::is_requested_from(object.metadata(), peer);

@@ -3,7 +3,7 @@
 //! ([`tolerate_no_handshake`](crate::provider::ConsumerSettings::tolerate_no_handshake)).
 //!
 //! The requests of the peer's slices need not contain the Tenant's key. The Tenant
-//! itself gets no certificate. Source: Liqo `TenantReconciler.Reconcile`.
+//! itself does not get a certificate. Source: Liqo `TenantReconciler.Reconcile`.
 
 use super::bindings::missing_cluster_wide;
 use crate::{

@@ -19,8 +19,8 @@ pub(crate) fn is_ending(observed: &Observed<'_>) -> bool {
 }
 
 /// Withdraws all rights of the peer. Those in its tenant namespace come first, so that the
-/// peer writes no NamespaceMap any more. Then come its NamespaceMaps, so that Liqo makes no
-/// binding again, and then the bindings everywhere.
+/// peer does not write a NamespaceMap any more. Then come its NamespaceMaps, so that Liqo does not
+/// make a binding again, and then the bindings everywhere.
 pub(crate) fn withdraw(look: &Look<'_>, plan: &mut Plan<'_>) {
     let observed = look.observed;
     if observed.holds_rights() {

@@ -167,7 +167,7 @@ impl SliceLook<'_> {
                 let times = status::Times { recorded, now };
                 status::decide_resources(&mut told, said, &decided.outcome, times);
             }
-            // A cordoned peer gets no new resources. This denial is not recorded,
+            // A cordoned peer does not get new resources. This denial is not recorded,
             // since it ends with the condition.
             None if self.look.observed.condition() == TenantCondition::Cordoned => {
                 let mut denied = said.clone();

@@ -47,7 +47,7 @@ pub(super) struct Times {
 }
 
 /// The status of a slice whose request is refused. This status contains only the
-/// denial, and no other part of the present status.
+/// denial, not the other parts of the present status.
 pub(super) fn refused(said: &ResourceSliceStatus, now: Timestamp) -> ResourceSliceStatus {
     let mut status = ResourceSliceStatus::default();
     let what = (Subject::Authentication, Decision::Denied);

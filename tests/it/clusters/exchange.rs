@@ -262,7 +262,7 @@ impl Exchange {
         self.consumer.look(&view, self.now).unwrap().phase
     }
 
-    /// The consumer has lost its home, and comes back with another key and no objects.
+    /// The consumer has lost its home, and comes back with another key, but without objects.
     pub(crate) fn lose_the_consumer(&mut self) {
         let setup = Setup {
             consumer_key: ed25519(60),

@@ -6,7 +6,8 @@ use liqo_auth::{
     model::Timestamp,
 };
 
-/// Checks that the status says what the last step of a side says, although it asks no backend.
+/// Checks that the status says what the last step of a side says, although it does not ask
+/// a backend.
 #[track_caller]
 pub(crate) fn agrees(machine: &dyn Machine, view: &View<'_>, step: &Step, now: Timestamp) {
     let status = machine.look(view, now).unwrap();

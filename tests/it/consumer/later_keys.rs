@@ -323,7 +323,7 @@ fn requests_of_slices_and_renewals_wait_for_the_key() {
     home.settle();
     assert_eq!(home.slice_phase(), "AwaitsDecision");
 
-    // A renewal uses the stored request and needs no key. If that request is
+    // A renewal uses the stored request and does not need a key. If that request is
     // lost, the key signs another one.
     service.allowed.lock().unwrap().clear();
     let mut record = home.record();

@@ -40,7 +40,7 @@ fn nothing_is_signed_before_the_approval() {
     exchange.settle();
     assert_eq!(exchange.phases(), ("Authenticated", "Authenticated"));
 
-    // A renewal needs no further approval, even if the certificate has expired
+    // A renewal does not need another approval, even if the certificate has expired
     // before it.
     exchange.now = exchange.now + 70 * DAY;
     exchange.settle();

@@ -170,7 +170,7 @@ fn a_foreign_label_is_put_right_by_the_record_alone() {
         let found = label(&exchange.at_consumer, &identity);
         assert_eq!(found, Some(&right("cl-provider")));
     }
-    // The record shows one certificate, and no other one.
+    // The record shows one certificate only.
     let mut exchange = Setup::new().exchange();
     exchange.settle();
     let identity = ObjectRef::new(Kind::Identity, AT_CONSUMER, "controlplane-cl-provider");

@@ -122,7 +122,7 @@ fn the_name_of_a_cluster() {
     }
 }
 
-/// The compatible policy accepts longer names, but makes no namespace for them.
+/// The compatible policy accepts longer names, but does not make namespaces for them.
 #[test]
 fn the_name_of_a_cluster_whose_namespace_has_another_name() {
     for (found, namespace, is_invited) in [

@@ -119,7 +119,7 @@ fn a_tolerated_peer_that_has_authenticated_must_stay_authenticated() {
     exchange.edit_tenant(|tenant| tenant.spec.signature = b"none".as_slice().into());
     exchange.edit_tenant(|tenant| tenant.spec.csr = b"none".as_slice().into());
     assert_eq!(exchange.provider_phase().name(), "Refused");
-    // A message that demands no handshake is refused in any case.
+    // A message that does not demand a handshake is refused in any case.
     let mut tenant = exchange.tenant();
     tenant.spec.authz_policy = Some(AuthzPolicy::TolerateNoHandshake);
     let message = liqo_auth::machine::MessageBody::Tenant(Box::new(tenant));
@@ -172,7 +172,7 @@ fn an_invitation_ends_when_its_peer_is_tolerated() {
     assert_eq!(exchange.provider_phase().name(), "Uninvited");
 }
 
-/// The compatible policy accepts longer names, but makes no namespace for them.
+/// The compatible policy accepts longer names, but does not make namespaces for them.
 #[test]
 fn a_tolerated_peer_whose_name_is_too_long_for_a_namespace_is_refused() {
     let notary = Notary::new(YEAR);

@@ -103,7 +103,7 @@ fn a_first_invitation_lapses_with_its_nonce_where_the_settings_say_so() {
 
     exchange.now = late;
     assert_eq!(exchange.provider_phase().name(), "Ended");
-    // Whoever signs the nonce now is told, and gets no other one.
+    // Whoever signs the nonce now is told, and does not get another one.
     let mut too_late = with_invitations_that_lapse();
     too_late.at_provider = exchange.at_provider.clone();
     too_late.now = late;
@@ -300,7 +300,7 @@ fn structured_by(key: RecordKey, expires: Timestamp) -> Nonce {
 }
 
 /// A complete Tenant for any nonce. The consumer signs the nonce only if the
-/// nonce names no clusters, as in unmodified Liqo, or names this one.
+/// nonce does not name clusters, as in unmodified Liqo, or names this one.
 fn tenant_signing(nonce: &Nonce, key: &Arc<dyn SigningKey>) -> Tenant {
     let names_us = nonce
         .structured()

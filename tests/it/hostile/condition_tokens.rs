@@ -1,5 +1,5 @@
 //! Whoever writes the Tenant while the administrator makes a condition milder
-//! gets no milder one than the administrator said.
+//! does not get a milder one than the administrator said.
 
 use liqo_auth::model::{TenantCondition, names};
 

@@ -77,7 +77,7 @@ fn a_foreign_key_with_a_false_succession_costs_no_arithmetic() {
     );
 }
 
-/// Nobody pinned a key of this peer, and no nonce is there that it could sign.
+/// Nobody pinned a key of this peer, and there is no nonce that it could sign.
 #[test]
 fn a_key_that_cannot_be_proven_costs_no_arithmetic() {
     let mut exchange = Setup::new().exchange();

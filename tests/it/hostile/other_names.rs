@@ -325,7 +325,7 @@ fn a_tenant_that_was_planted_before_the_end_comes_to_nothing() {
     };
     assert_eq!(error.code(), "nonce-missing");
     assert_eq!(rights(&exchange), 0);
-    // Another one of its kind makes no difference, and is no peer's either.
+    // Another one of its kind does not matter, and is not a peer's either.
     exchange.at_provider.insert(planted("another").into());
     assert_eq!(exchange.provider_phase().name(), "Ended");
     // What Liqo gives late is taken away at once.

@@ -134,7 +134,7 @@ fn end(pool: &mut Pool) {
     pool.settle();
 }
 
-/// Neither rights nor the slice's certificate; and no record of the slice once
+/// Neither rights nor the slice's certificate, nor a record of the slice once
 /// its certificate is not valid any more.
 fn assert_nothing_is_left(pool: &mut Pool, what: &str) {
     let is_binding = |object: &Object| {

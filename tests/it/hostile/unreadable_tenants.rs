@@ -1,4 +1,4 @@
-//! A Tenant that cannot be read keeps no rights: neither a drain nor an end
+//! A Tenant that cannot be read does not keep rights: neither a drain nor an end
 //! needs anything of it but its name.
 
 use liqo_auth::{

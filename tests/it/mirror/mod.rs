@@ -442,7 +442,7 @@ fn a_binding_concerns_the_known_peers_that_it_names() {
             .filter(|object| object.id() == binding.id())
             .count()
     };
-    // Anybody's group may have such a name: the binding makes no peer.
+    // Anybody's group may have such a name: the binding does not make a peer.
     let concerns = mirror.relist(bindings, [binding.clone()]);
     assert_eq!(concerns, Ok(Concerns::Nobody));
     mirror.relist(namespaces, []).unwrap();

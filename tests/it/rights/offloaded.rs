@@ -31,8 +31,8 @@ fn a_drain_deletes_every_namespace_map_and_every_binding_of_the_peer() {
     }
 }
 
-/// The peer writes no NamespaceMap any more when the first of them goes, and Liqo makes no
-/// binding again when the first of these goes.
+/// The peer does not write a NamespaceMap any more when the first of them goes, and Liqo does not
+/// make a binding again when the first of these goes.
 #[test]
 fn the_tenant_namespace_is_unbound_first_and_bindings_elsewhere_go_last() {
     let mut rehearsal = offloading();

@@ -25,7 +25,7 @@ fn the_condition_in_force_is_told_and_who_holds_it() {
     pool.write_condition(cordoned).settle();
     assert_eq!(told(&pool), (Some(cordoned), false, vec![]));
 
-    // As liqoctl does, which knows no record.
+    // As liqoctl does, which does not know the record.
     pool.write_condition(TenantCondition::Active).settle();
     let lift = Remedy::LiftCondition {
         condition: cordoned,

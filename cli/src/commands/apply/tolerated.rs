@@ -1,5 +1,5 @@
 //! A Tenant without a handshake. This side's administrator applies it for a peer
-//! that needs no handshake, according to the settings.
+//! that does not need a handshake, according to the settings.
 
 use liqo_auth::{
     admission::tenant as admission,

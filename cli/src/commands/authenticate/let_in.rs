@@ -28,7 +28,7 @@ pub(super) struct NotAccepted(String);
 pub(super) enum LetIn {
     /// It lets the identity in.
     Yes,
-    /// It was not asked, or it gives no rights. The text says why, if there is more to say.
+    /// It was not asked, or it does not give rights. The text says why, if there is more to say.
     Unknown(Option<String>),
 }
 

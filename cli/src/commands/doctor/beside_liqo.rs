@@ -79,7 +79,7 @@ fn has_module(deployment: &DynamicObject) -> bool {
         })
 }
 
-/// Whether these are the controllers, and no guard.
+/// Whether these are the controllers, not a guard.
 fn has_controllers(deployment: &DynamicObject) -> bool {
     let labels = deployment.metadata.labels.as_ref();
     let name = labels.and_then(|labels| labels.get("app.kubernetes.io/name"));

@@ -41,7 +41,7 @@ pub(super) fn inspect(
     let pem = spec.request.as_slice();
     let certificate = request.status.certificate.as_slice();
     let chain = CertificateChain::from_pem(certificate, &Policy::compatible());
-    // The requests of Liqo itself name no cluster. Their certificates do.
+    // The requests of Liqo itself do not name a cluster. Their certificates do.
     let named = peer.and_then(|peer| peer.parse::<ClusterId>().ok());
     let issued_to = chain
         .as_ref()

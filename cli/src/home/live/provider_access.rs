@@ -35,7 +35,7 @@ pub(crate) enum ProviderAccess {
 }
 
 impl ProviderAccess {
-    /// Whether the provider is a cluster, and no folder.
+    /// Whether the provider is a cluster, not a folder.
     pub(crate) fn is_live(&self) -> bool {
         match self {
             Self::Administrator(home) => home.is_live(),

@@ -1,4 +1,4 @@
-//! The addresses of a cluster's Services, at which its consumer's side takes no provider.
+//! The addresses of a cluster's Services, at which its consumer's side does not take a provider.
 
 use std::net::IpAddr;
 

@@ -2,7 +2,7 @@
 
 use tokio::sync::oneshot;
 
-/// The delivery of an identity. While it exists, the worker issues no other identity
+/// The delivery of an identity. While it exists, the worker does not issue another identity
 /// under this cluster ID. If it is dropped without [`confirm`](Self::confirm), the
 /// identity was not written to the connection, and the same request gets the same
 /// identity again.

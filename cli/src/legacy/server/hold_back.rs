@@ -15,8 +15,8 @@ use crate::limits::{locked, network};
 /// The delay comes before the next verdict, whether that is right or wrong. Such an address
 /// learns one verdict at a time: a single request waits for the delay, and has the turn until
 /// its verdict is counted. So a client that opens many connections, sends many requests at
-/// once, or closes each connection early, learns no more verdicts than one that waits. Other
-/// addresses are not delayed.
+/// once, or closes each connection early, does not learn more verdicts than one that waits.
+/// Other addresses are not delayed.
 pub(super) struct HoldBack {
     addresses: Mutex<HashMap<IpAddr, Penalty>>,
     limits: Limits,
@@ -24,7 +24,7 @@ pub(super) struct HoldBack {
 
 struct Penalty {
     throttle: Throttle,
-    /// The address learns no verdict before this time.
+    /// The address does not learn a verdict before this time.
     until: Instant,
     /// Whether a request waits for its verdict.
     has_turn: bool,

@@ -10,7 +10,7 @@ use crate::{environment::Clock, failure::Failure, output::escaped};
 /// The destination of the entries.
 pub(crate) struct Log(Box<dyn Fn(&Entry<'_>) + Send + Sync>);
 
-/// An entry of the log. It contains no body, no header and no token.
+/// An entry of the log. It contains neither a body nor a header nor a token.
 pub(crate) enum Entry<'a> {
     Started {
         address: SocketAddr,

@@ -46,7 +46,7 @@ use crate::{
     limits::{Shares, network},
 };
 
-/// A server that is bound to its address, and accepts no connections yet.
+/// A server that is bound to its address, and does not accept connections yet.
 pub(crate) struct Server {
     runtime: Runtime,
     listener: TcpListener,

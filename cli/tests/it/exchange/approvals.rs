@@ -40,7 +40,7 @@ fn what_wants_an_approval_waits_for_it() {
     );
     folder.refused(approve, "", 4);
     folder.ok(&authenticate);
-    // A renewal needs no other one.
+    // A renewal does not need another one.
     folder.ok(&format!("renew {BOTH} --now +300d --write-at-this-time"));
     assert_eq!(certificates(&folder), 2);
     folder.refused("approve tenant cl-other --home cl-provider", "", 4);

@@ -42,7 +42,7 @@ fn comes_back(rome: &Cluster, renew: &Value, of_renew: Value) {
     rome.server.replace(&identity);
 }
 
-/// By a kubeconfig. What a replicator carries needs no command.
+/// By a kubeconfig. What a replicator carries does not need a command.
 #[test]
 fn what_is_refused_on_a_cluster_names_the_command_that_authenticates_again() {
     let folder = Folder::new();

@@ -378,7 +378,7 @@ fn a_trial_of_a_peering_user_ends_at_the_signer() {
     assert_eq!(milan.writes(), before);
 }
 
-/// EKS signs no certificates for clients.
+/// EKS does not sign certificates for clients.
 #[test]
 fn a_cluster_of_aws_makes_no_peering_user() {
     let folder = Folder::new();

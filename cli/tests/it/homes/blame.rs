@@ -21,7 +21,7 @@ fn with_tenant() -> Folder {
     folder
 }
 
-/// Asserts that a message blames no peer, and has these parts.
+/// Asserts that a message does not blame a peer, and has these parts.
 fn assert_blameless(error: &str, parts: &[&str]) {
     for part in parts {
         assert!(error.contains(part), "{part}: {error}");
@@ -138,7 +138,7 @@ fn an_expired_nonce_may_be_a_wrong_clock() {
     let sign = SIGN.replace("--home cl-consumer", "--home again");
     let error = folder.refused(&format!("{sign} {later}"), &folder.ok(GET_NONCE), 3);
     assert_blameless(&error, &["expired: the nonce ", "this cluster's clock"]);
-    // A consumer creates no nonces.
+    // A consumer does not create nonces.
     assert!(!error.contains("create nonce"), "{error}");
     // The clock was wrong.
     folder.ok(APPLY);

@@ -123,7 +123,7 @@ fn each_help_page_fits() {
     assert!(count > 100, "{count} pages");
 }
 
-/// With `-h`, a person sees all commands in groups, and no options.
+/// With `-h`, a person sees all commands in groups, but no options.
 #[test]
 fn the_first_page_is_one_screen() {
     let folder = Folder::new();

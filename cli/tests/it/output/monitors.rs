@@ -73,7 +73,7 @@ fn what_waits_is_a_warning() {
     assert_plugin(&status(&folder, "cl-provider", one), 0, "OK - 1 peering");
 }
 
-/// Who has ended a peering waits for nobody, and a drained peer gets no certificate.
+/// Who has ended a peering waits for nobody, and a drained peer does not get a certificate.
 #[test]
 fn what_a_person_has_ended_is_well() {
     for (end, now) in [

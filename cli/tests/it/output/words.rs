@@ -46,7 +46,7 @@ fn a_home_beside_a_cluster_is_refused() {
     }
     let both = "authenticate --home cl-consumer --remote-home cl-provider --remote-context x";
     folder.refused(both, "", 2);
-    // The environment names a home for the commands that name no cluster.
+    // The environment names a home for the commands that do not name a cluster.
     let named = |arguments: &str| {
         let mut command = folder.command(arguments);
         let output = command.env("LIQO_AUTH_HOME", "cl-consumer").output();

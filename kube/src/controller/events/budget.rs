@@ -11,7 +11,7 @@ use std::{
 
 use tokio::time::Instant;
 
-/// The events in each namespace, by their reasons: a flood of refusals takes no room from
+/// The events in each namespace, by their reasons: a flood of refusals does not take room from
 /// decisions and notices. A burst is free, and then there is one a minute.
 #[derive(Default)]
 pub(super) struct Budget {

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Each provider has a replication of its own, so that a provider that does not answer
-//! delays nothing else. A replication keeps no state: the replicas, which a watch lists,
+//! delays nothing else. A replication does not keep state: the replicas, which a watch lists,
 //! show what is left to do.
 //!
 //! Source: Liqo `internal/crdReplicator`.

@@ -34,7 +34,7 @@ pub(super) struct Identity {
 }
 
 /// An object that is being deleted, and that the finalizer of Liqo's replicator keeps. This
-/// library sets no such finalizer; Liqo's replicator may have run before.
+/// library does not set such a finalizer; Liqo's replicator may have run before.
 pub(in crate::controller) struct Held {
     pub(super) id: ObjectRef,
     version: Version,

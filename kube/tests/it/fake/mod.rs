@@ -167,7 +167,7 @@ impl FakeApiServer {
         self.rights.lock().unwrap().contested = plurals.collect();
     }
 
-    /// A server that shows no change of these kinds, given by their plurals, in its watches.
+    /// A server that does not show changes of these kinds, given by their plurals, in its watches.
     pub fn with_late_watches(self, plurals: &[&str]) -> Self {
         let plurals = plurals.iter().map(|plural| (*plural).to_owned());
         self.rights.lock().unwrap().late = plurals.collect();

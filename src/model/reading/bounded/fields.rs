@@ -8,7 +8,7 @@ use super::{Bounds, scanner::Token};
 /// metadata remain if the others are too large.
 pub(super) struct Fields {
     bounds: Bounds,
-    /// Whether this may be a list or an event, and no object.
+    /// Whether this may be a list or an event, not an object.
     is_outermost: bool,
     /// The open maps and lists, the object itself included.
     depth: usize,

@@ -1,7 +1,7 @@
 //! The tokens of JSON, in pieces of any length.
 
-/// What a piece of JSON is. The scanner knows no grammar: the parser behind it refuses
-/// what is no JSON.
+/// What a piece of JSON is. The scanner does not know the grammar: the parser behind it
+/// refuses what is not JSON.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token {
     OpenMap,

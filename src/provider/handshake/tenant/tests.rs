@@ -160,7 +160,7 @@ impl Cluster {
         cluster
     }
 
-    /// The peering has its rights and no record, as one of Liqo. Its nonce counts as used.
+    /// The peering has its rights but no record, as one of Liqo. Its nonce counts as used.
     fn of_a_running_peering_without_a_record() -> Self {
         let mut cluster = Self::with_a_tenant();
         for _ in 0..8 {

@@ -91,7 +91,7 @@ fn a_peering_user_has_the_rights_and_the_names_that_liqo_gives() {
     assert_eq!(request.spec.request.as_slice(), new.request().csr.pem());
 }
 
-/// The provider requests no lifetime that the Kubernetes API or its own policy
+/// The provider does not request a lifetime that the Kubernetes API or its own policy
 /// would refuse.
 #[test]
 fn the_requested_lifetime_is_one_that_kubernetes_and_the_policy_accept() {

@@ -42,7 +42,7 @@ fn a_second_user_is_refused_until_the_first_is_deleted() {
     assert!(left.into_iter().all(|id| id.kind != Kind::RoleBinding));
     let second = begin(&exchange).unwrap();
     assert_ne!(name(&second), name(&first));
-    // A second deletion changes nothing and logs no decision.
+    // A second deletion changes nothing and does not log a decision.
     let step = delete(&mut exchange);
     assert!(step.is_settled() && step.events.is_empty());
 }

@@ -27,7 +27,7 @@ use crate::clusters::{
 
 const NAMESPACE: &str = "liqo-tenant-cl-consumer";
 
-/// An exchange in which the proof is on record, and no credential is given yet.
+/// An exchange in which the proof is on record, but no credential is given yet.
 fn proven(iam: &Arc<Iam>) -> Exchange {
     iam.says(Ok(Answer::Pending));
     let mut exchange = exchange_with(iam);

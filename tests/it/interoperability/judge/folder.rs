@@ -25,7 +25,7 @@ pub(crate) const OF_EVERY_EXCHANGE: [&str; 7] = [
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    /// Writes the files of every exchange, and no others. The Identity is the
+    /// Writes only the files of every exchange. The Identity is the
     /// message or the stored object.
     pub(crate) fn new(name: &str, exchange: &Exchange, identity: Identity) -> Self {
         let path = target().join("judge").join(name);

@@ -95,7 +95,7 @@ fn after_refused_another_token_and_pending_restart_the_process() {
     assert_eq!(pair.status(), AuthStatus::Accepted);
 }
 
-/// The versions 0.3 to 0.10 have conditions and no `authStatus`.
+/// The versions 0.3 to 0.10 have conditions but no `authStatus`.
 #[test]
 fn the_conditions_alone_say_refused() {
     let mut pair = Pair::new();

@@ -187,7 +187,7 @@ fn another_token_leaves_an_identity_as_it_is() {
     assert_eq!(pair.status(), AuthStatus::Accepted);
 }
 
-/// As in Liqo, which knows no other token.
+/// As in Liqo, which does not know another token.
 #[test]
 fn with_the_compatible_policy_the_own_token_is_the_origin_token() {
     let mut pair = Pair::of(foreign_settings(), compatible_home());

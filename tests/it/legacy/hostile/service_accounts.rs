@@ -17,7 +17,7 @@ fn no_service_account_is_made_beside_the_clusters_own_keys() {
         },
         home_settings(),
     );
-    // The second ID names no Secret at all.
+    // The second ID does not name a Secret at all.
     for id in ["authentication-keys", "cl-other"] {
         let request = request(&pair, id);
         let Reading::Identity(request) = pair.foreign.read(&request) else {

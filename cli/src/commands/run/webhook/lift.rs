@@ -40,7 +40,7 @@ pub(super) async fn lifted(
     Ok(Some(lifted))
 }
 
-/// Whether the user is no peer's, and no program of a cluster.
+/// Whether the user is neither a peer's nor a program of a cluster.
 pub(crate) fn is_of_a_person(request: &Request) -> bool {
     let mut groups = request.user_info.groups.iter().flatten();
     let is_program = groups.any(|group| PROGRAMS.contains(&group.as_str()));

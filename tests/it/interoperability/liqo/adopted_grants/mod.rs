@@ -350,7 +350,7 @@ fn the_slice_keeps_its_resources_while_a_backend_does_not_answer() {
         for _ in 0..3 {
             if let Ok(step) = two.provider.reconcile(&two.provider_view(), two.env()) {
                 let machine: &dyn Machine = &two.provider;
-                // Without the names, a look knows no phase.
+                // Without the names, a look does not know the phase.
                 if let Ok(status) = machine.look(&two.provider_view(), two.now) {
                     assert_eq!(status.is_due, !step.is_settled());
                     assert_eq!(status.awaits, step.wait.awaiting);

@@ -157,7 +157,7 @@ async fn without_the_bindings_no_slice_of_this_cluster_is_stored() {
     assert_eq!(status, 500);
 }
 
-/// A request to delete a collection names no object, and is reviewed for each one.
+/// A request to delete a collection does not name an object, and is reviewed for each one.
 #[tokio::test]
 async fn a_peer_deletes_no_collection_of_this_clusters_slices() {
     let running = Running::start("webhook-collections", Noting::default()).await;
