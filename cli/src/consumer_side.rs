@@ -99,7 +99,7 @@ impl<'h> ConsumerSide<'h> {
         match self.stand()? {
             Some(stand) => Ok((stand, rest.notices)),
             None => Err(Failure::at_odds(format!(
-                "{}: the peering with {} makes no progress",
+                "{}: the peering with {} does not make progress",
                 self.home.site(),
                 self.peer
             ))),

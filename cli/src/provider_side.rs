@@ -146,7 +146,7 @@ impl<'h> ProviderSide<'h> {
                 Some(refused) => ProviderStand::Refused(refused.error),
                 None => {
                     return Err(Failure::at_odds(format!(
-                        "{}: the peering with {} makes no progress",
+                        "{}: the peering with {} does not make progress",
                         self.home.site(),
                         self.peer
                     )));

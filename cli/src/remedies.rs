@@ -52,7 +52,7 @@ pub(crate) fn release_command(home: &Home, peer: impl fmt::Display) -> String {
 /// How to lift a drain.
 pub(crate) fn lift_drain(home: &Home, consumer: impl fmt::Display) -> String {
     format!(
-        "{consumer} is drained: it gets no certificate and no rights until that is lifted. The command is {}.",
+        "{consumer} is drained: it gets neither a certificate nor rights until that is lifted. The command is {}.",
         with_options(home, &format!("uncordon tenant {consumer}"))
     )
 }

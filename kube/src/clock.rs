@@ -46,7 +46,7 @@ pub(crate) fn entropy() -> Result<Entropy, Error> {
     Entropy::draw(&mut SysRng).map_err(|_| Error::Machine(NO_RANDOMNESS))
 }
 
-const WRONG_CLOCK: &str = "the clock of this machine shows no time in the years 0 to 9999";
+const WRONG_CLOCK: &str = "the clock of this machine shows a time outside the years 0 to 9999";
 pub(crate) const NO_RANDOMNESS: &str = "this machine provides no randomness";
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ impl FromStr for Code {
 const HEADING: &str = "liqo-auth transcript v1";
 const GROUPS: usize = 8;
 const FORM: ValueError =
-    ValueError("a transcript's code has eight numbers of five digits, from 00000 to 65535");
+    ValueError("the transcript's code is not eight numbers of five digits, from 00000 to 65535");
 
 #[cfg(test)]
 mod tests;

@@ -170,7 +170,7 @@ impl FromStr for EntryHash {
             .filter(|_| is_lower)
             .map(Self)
             .ok_or(ValueError(
-                "the hash of an entry has 64 lower-case hexadecimal digits",
+                "the hash does not have 64 lower-case hexadecimal digits",
             ))
     }
 }

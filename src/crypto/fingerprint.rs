@@ -53,7 +53,8 @@ impl FromStr for Fingerprint {
 
 as_text!(Fingerprint);
 
-const FORM: ValueError = ValueError("a fingerprint has 64 hexadecimal digits after \"SHA256:\"");
+const FORM: ValueError =
+    ValueError("the fingerprint does not have 64 hexadecimal digits after \"SHA256:\"");
 const PREFIX: &str = "SHA256:";
 
 #[cfg(test)]

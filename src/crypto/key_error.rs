@@ -52,7 +52,7 @@ pub enum KeyError {
         feature: &'static str,
     },
     /// An Ed25519 key does not have 32 bytes.
-    #[error("an Ed25519 key has 32 bytes, not {found}")]
+    #[error("the Ed25519 key has {found} bytes, expected 32")]
     Ed25519Length {
         /// The length found, in bytes.
         found: usize,

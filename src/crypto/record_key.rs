@@ -141,7 +141,7 @@ impl Zeroize for MacKey {
     }
 }
 
-const ALL_ZERO: ValueError = ValueError("a record key may not be all zeros");
+const ALL_ZERO: ValueError = ValueError("the record key is all zeros");
 const SHORTEST_MAC: usize = 16;
 
 #[cfg(test)]

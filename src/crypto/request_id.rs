@@ -125,7 +125,7 @@ impl FromStr for RequestId {
     fn from_str(text: &str) -> Result<Self, ValueError> {
         read_hex(text)
             .map(Self)
-            .ok_or(ValueError("an ID has 64 hexadecimal digits"))
+            .ok_or(ValueError("the ID does not have 64 hexadecimal digits"))
     }
 }
 

@@ -12,7 +12,7 @@ family! {
     #[non_exhaustive]
     pub enum ApiMisuse {
         /// A cluster was asked to authenticate to itself.
-        #[error("a cluster does not peer with itself")]
+        #[error("the peer is this cluster itself")]
         OwnCluster => {
             code: "own-cluster",
             rule: NoRule(CALLER),

@@ -23,7 +23,7 @@ pub enum Fault {
     #[error("not yet: {0}")]
     Precondition(#[from] Precondition),
     /// Something on this side is broken, unreadable or contradictory.
-    #[error("on this side: {0}")]
+    #[error("{}", of_this_side(.0))]
     Local(#[from] LocalFault),
     /// The caller used the library incorrectly.
     #[error("misuse of the library: {0}")]
@@ -66,6 +66,14 @@ fn text(peer: &PeerIncompatible) -> String {
         _ => "the peer is incompatible",
     };
     format!("{what}: {peer}")
+}
+
+/// A peer may have written an object that cannot be read.
+fn of_this_side(local: &LocalFault) -> String {
+    match local {
+        LocalFault::Unreadable { .. } => local.to_string(),
+        _ => format!("on this side: {local}"),
+    }
 }
 
 /// A consumer that was made anew has another key.

@@ -153,7 +153,7 @@ family! {
                      the field asks for one, in the form that the message names.",
         },
         /// The Identity carries both a certificate and AWS keys.
-        #[error("a certificate and AWS keys exclude each other")]
+        #[error("the Identity carries both a certificate and an AWS user")]
         MixedCredentials => {
             code: "credentials-mixed",
             rule: Broken(Rule::IdentityContent),

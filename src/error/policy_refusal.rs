@@ -172,8 +172,8 @@ family! {
         /// The Tenant asks to be accepted without a handshake, and the settings do not let its
         /// peer in so. An administrator may have made this Tenant.
         #[error(
-            "authzPolicy TolerateNoHandshake counts only for a peer that the settings let in \
-             without a handshake"
+            "the Tenant asks for authzPolicy TolerateNoHandshake, and the settings do not let this \
+             peer in without a handshake"
         )]
         SelfDeclaredPolicy => {
             code: "self-declared-policy",
@@ -192,7 +192,7 @@ family! {
                      --guard --adopt).",
         },
         /// The nonce is not one that Liqo has made while a guard was in front of it.
-        #[error("the nonce is on no record: it was there before the guard, or Liqo has not made it")]
+        #[error("the nonce is not on record: it was there before the guard, or Liqo has not made it")]
         NonceNotOnRecord => {
             code: "nonce-not-on-record",
             rule: Broken(Rule::Nonce),

@@ -240,7 +240,7 @@ mod tests {
                     until,
                     error: Error::new(ApiMisuse::OwnCluster, None, ""),
                 },
-                "The certificate of Identity a/b expires at 2026-11-20T13:00:00Z, and will not be renewed: misuse of the library: a cluster does not peer with itself. Name another cluster as the peer; the given cluster ID is this cluster's own.",
+                "The certificate of Identity a/b expires at 2026-11-20T13:00:00Z, and will not be renewed: misuse of the library: the peer is this cluster itself. Name another cluster as the peer; the given cluster ID is this cluster's own.",
             ),
             (
                 Notice::GrantUnconfirmed {

@@ -326,7 +326,7 @@ fn holder_of(namespace: &Namespace) -> String {
     match (namespace.tenant(), labelled) {
         (Some(other), _) => format!("it is that of {other}"),
         (None, Some(other)) => format!("it is another Namespace of {:?}", shortened(other)),
-        (None, None) => "its labels name no cluster".to_owned(),
+        (None, None) => "its labels do not name a cluster".to_owned(),
     }
 }
 

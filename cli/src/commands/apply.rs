@@ -41,8 +41,9 @@ pub(super) fn run(context: &Context, arguments: &Apply) -> Result<()> {
     let mut home = context.open(Use::Write)?;
     if home.is_live() && messages.len() > 1 {
         return Err(Failure::usage(format!(
-            "{}: a cluster takes one object at a time. Apply each with a command of its own",
-            home.site()
+            "{}: found {} objects, and a cluster takes one at a time. Apply each with a command of its own",
+            home.site(),
+            messages.len()
         )));
     }
     // All objects are received first. The first refusal ends the command, and nothing has

@@ -43,7 +43,7 @@ pub(super) fn set_user(context: &Context, arguments: &SetAwsUser) -> Result<()> 
     let mut home = context.open(Use::Write)?;
     if home.settings.signer != Signer::Aws {
         return Err(Failure::usage(format!(
-            "{} gives certificates to its peers, and no AWS users: that is `signer: aws` in {}",
+            "{} gives its peers certificates, not AWS users: those need `signer: aws` in {}",
             home.site(),
             home.settings_place()
         )));

@@ -19,14 +19,14 @@ use crate::{
 
 pub(super) fn run(context: &Context, arguments: &Init) -> Result<()> {
     let path = &*context.folder()?;
-    let needs_no_key = match arguments.signer {
+    let takes_no_key = match arguments.signer {
         Signer::Home => None,
         Signer::Kubernetes => {
-            Some("kubernetes needs no --ca-key: the cluster's own signer has the key")
+            Some("kubernetes does not take --ca-key: the cluster's own signer has the key")
         }
-        Signer::Aws => Some("aws needs no --ca-key: AWS users take the place of certificates"),
+        Signer::Aws => Some("aws does not take --ca-key: AWS users take the place of certificates"),
     };
-    if let Some(reason) = needs_no_key.filter(|_| arguments.ca_key.is_some()) {
+    if let Some(reason) = takes_no_key.filter(|_| arguments.ca_key.is_some()) {
         return Err(Failure::usage(format!("--signer {reason}")));
     }
     let authority = match (&arguments.ca_cert, &arguments.ca_key) {

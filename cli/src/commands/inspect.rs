@@ -132,7 +132,7 @@ impl Input {
         if objects.is_empty() {
             return Err(Failure::new(
                 Code::Refused,
-                format!("{name} holds no object"),
+                format!("{name} does not contain an object"),
             ));
         }
         Ok(Self {

@@ -41,7 +41,7 @@ pub(super) fn create(context: &Context, arguments: &CreateNonce) -> Result<()> {
         | ProviderStand::Authenticated
         | ProviderStand::Drained => {
             return Err(Failure::waiting(format!(
-                "{peer} has signed its nonce already, and needs no other one. If it has to prove its key again: {} create nonce {} --remote-cluster-id {peer} --replace",
+                "{peer} has signed its nonce already, and does not need another one. If it has to prove its key again: {} create nonce {} --remote-cluster-id {peer} --replace",
                 program(),
                 provider.home.site().options()
             )));

@@ -17,7 +17,7 @@ pub(super) fn key(context: &Context, arguments: &RotateKey) -> Result<()> {
     check_other(&home, provider)?;
     if !home.is_known_to(provider) {
         return Err(Failure::waiting(format!(
-            "{provider} knows no key of {}, and nothing was changed: only a consumer that has authenticated with a provider replaces the key towards it",
+            "{provider} does not know a key of {}, and nothing was changed: only a consumer that has authenticated with a provider replaces the key towards it",
             home.cluster_id()
         )));
     }

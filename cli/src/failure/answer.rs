@@ -29,7 +29,7 @@ pub(super) fn sentence(request: Option<&str>, status: &Status) -> String {
             "another program was faster (409, {asked}), and the API server says: {says}. Run the command again"
         ),
         400 | 422 => format!(
-            "the API server takes no such object (code {code}, {asked}), and says: {says}. See whether its Liqo is of another version: kubectl api-resources --api-group authentication.liqo.io"
+            "the API server refuses the object (code {code}, {asked}), and says: {says}. See whether its Liqo is of another version: kubectl api-resources --api-group authentication.liqo.io"
         ),
         429 => format!(
             "the API server has too many requests (429, {asked}), and says: {says}. Run the command again later"
@@ -157,8 +157,8 @@ mod tests {
                 "kubectl api-resources",
             ),
             (409, "another program was faster", "Run the command again"),
-            (400, "takes no such object", "kubectl api-resources"),
-            (422, "takes no such object", "kubectl api-resources"),
+            (400, "refuses the object", "kubectl api-resources"),
+            (422, "refuses the object", "kubectl api-resources"),
             (429, "too many requests", "Run the command again later"),
             (500, "has failed", "kubectl get --raw /readyz"),
             (503, "has failed", "kubectl get --raw /readyz"),

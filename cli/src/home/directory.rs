@@ -330,7 +330,7 @@ fn refusal(errno: Errno, path: &Path) -> anyhow::Error {
         std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_symlink());
     if matches!(errno, Errno::LOOP | Errno::NOTDIR) && link {
         return anyhow::anyhow!(
-            "{}: it is a symbolic link, and the tool follows no symbolic links in a home",
+            "{}: it is a symbolic link, and the tool does not follow symbolic links in a home",
             shown(path)
         );
     }

@@ -233,7 +233,7 @@ impl Store {
     }
 
     /// The objects that have lost their last owner: they name the removed object as
-    /// an owner, and no other existing object.
+    /// an owner, but no other existing object.
     fn orphans_of(&self, gone: &Object) -> Vec<ObjectRef> {
         let uid = &gone.metadata().uid;
         if uid.is_empty() {
@@ -258,7 +258,7 @@ fn read(id: &ObjectRef, text: &[u8]) -> Object {
         Ok(objects) => match <[Object; 1]>::try_from(objects) {
             Ok([object]) if object.id() == *id => return object,
             Ok([object]) if object.id().name.is_empty() => {
-                "the file holds no object of Kubernetes".to_owned()
+                "the file does not contain an object of Kubernetes".to_owned()
             }
             Ok([object]) => format!("the file holds {}", object.id()),
             Err(objects) => format!("the file holds {} objects, expected one", objects.len()),

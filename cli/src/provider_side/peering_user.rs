@@ -60,7 +60,7 @@ impl ProviderSide<'_> {
     fn make_on_cluster(&mut self, key: &Arc<KeyPair>) -> Result<Option<SecretBytes>> {
         if self.home.settings.signer == Signer::Aws {
             return Err(Failure::usage(format!(
-                "{}: this cluster gives AWS users to its peers (`signer: aws`), and EKS signs no certificates for peering users",
+                "{}: this cluster gives AWS users to its peers (`signer: aws`), and EKS does not sign certificates for peering users",
                 self.home.site()
             )));
         }
@@ -136,7 +136,7 @@ impl ProviderSide<'_> {
         })
     }
 
-    /// Deletes this object, and no other one that may get its name. The namespace is
+    /// Deletes this object, not another one that may get its name. The namespace is
     /// deleted only as it was made.
     fn deletion_of(&self, id: &ObjectRef) -> Effect {
         let mut objects = self.home.objects();

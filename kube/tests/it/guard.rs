@@ -77,7 +77,7 @@ async fn a_guard_writes_its_record_and_nothing_else() {
 
     // The nonce is older than the guard.
     let refused = judge(&tenant, false, false).await.unwrap_err();
-    assert!(refused.to_string().contains("on no record"), "{refused}");
+    assert!(refused.to_string().contains("not on record"), "{refused}");
     assert!(judge(&tenant, true, true).await.unwrap());
     assert!(!has_record());
     assert!(judge(&tenant, false, true).await.unwrap());

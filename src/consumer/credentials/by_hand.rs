@@ -164,6 +164,5 @@ fn unusable(reason: &str) -> Fault {
 }
 
 const OTHER_FORM: &str =
-    "it must have one cluster, one user and one context, and no fields but those that Liqo writes";
-const OTHER_CREDENTIAL: &str =
-    "its credential must be a certificate with its key, or a token, in the kubeconfig itself";
+    "it does not consist of one cluster, one user and one context with the fields that Liqo writes";
+const OTHER_CREDENTIAL: &str = "it contains neither a certificate with its key nor a token";

@@ -33,10 +33,10 @@ pub struct ClusterId(Arc<str>);
 #[non_exhaustive]
 pub enum NameError {
     /// The text is empty.
-    #[error("a name must not be empty")]
+    #[error("the name is empty")]
     Empty,
     /// The text is longer than a label value can be.
-    #[error("a name has at most {limit} characters, not {found}")]
+    #[error("the name has {found} bytes, expected at most {limit}")]
     TooLong {
         /// The length found, in bytes.
         found: usize,
@@ -44,9 +44,7 @@ pub enum NameError {
         limit: usize,
     },
     /// A byte is not allowed at its position.
-    #[error(
-        "a name has lower-case letters, digits and inner hyphens only; byte {at} is none of these"
-    )]
+    #[error("byte {at} of the name is not a lower-case letter, a digit or an inner hyphen")]
     Character {
         /// The position of the byte, counted from 0.
         at: usize,
@@ -123,5 +121,20 @@ mod tests {
                 limit: 63
             })
         );
+    }
+
+    #[test]
+    fn a_message_says_what_was_found() {
+        for (text, expected) in [
+            (String::new(), "the name is empty"),
+            ("a".repeat(64), "the name has 64 bytes, expected at most 63"),
+            (
+                "cl-".to_owned(),
+                "byte 2 of the name is not a lower-case letter, a digit or an inner hyphen",
+            ),
+        ] {
+            let error = text.parse::<ClusterId>().unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
     }
 }

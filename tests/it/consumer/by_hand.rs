@@ -276,7 +276,7 @@ fn a_named_kubeconfig_that_cannot_be_used_says_why() {
     let (kubeconfig, issued) = (made(&new), new.issue(HOUR));
     let form = unusable(b"hunter2");
     assert!(
-        form.starts_with("it must have one cluster") && !form.contains("hunter2"),
+        form.starts_with("it does not consist of one cluster") && !form.contains("hunter2"),
         "{form}"
     );
     let said = |change: &dyn Fn(&mut Kubeconfig)| {
@@ -284,8 +284,7 @@ fn a_named_kubeconfig_that_cannot_be_used_says_why() {
         change(&mut changed);
         unusable(&text_of(&changed))
     };
-    let credential =
-        "its credential must be a certificate with its key, or a token, in the kubeconfig itself";
+    let credential = "it contains neither a certificate with its key nor a token";
     let key_file = said(&|it| {
         it.credential = UserCredential::KeyFile {
             certificate: issued.signed_crt.clone(),

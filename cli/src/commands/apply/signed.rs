@@ -28,7 +28,7 @@ pub(super) fn peer(home: &Home, request: &CertificateSigningRequest) -> Result<C
     let own = own(home, request)?;
     let label = own.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
     let peer = label.and_then(|label| label.parse().ok());
-    peer.ok_or_else(|| Failure::at_odds(format!("{}: it names no peer", own.id())))
+    peer.ok_or_else(|| Failure::at_odds(format!("{}: it does not name a peer", own.id())))
 }
 
 /// Takes the answer over in memory, if the library accepts it.

@@ -190,7 +190,7 @@ fn ailment(remedy: &Remedy, peer: &str) -> Option<String> {
             "{peer} stays {condition:?}: this cluster's record holds it, although the Tenant no longer says so"
         )),
         Remedy::CreateClusterRole { .. } => Some(format!(
-            "{peer} has a certificate and no rights, for want of a ClusterRole"
+            "{peer} has a certificate but no rights, for want of a ClusterRole"
         )),
         Remedy::CarryIdentity | Remedy::CarryAnswer { .. } => Some(format!(
             "the next certificate in the peering with {peer} is due, and nothing carries it"

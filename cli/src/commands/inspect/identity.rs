@@ -103,7 +103,7 @@ fn alone(
     };
     let Some(consumer) = subject::consumer(&leaf.subject()) else {
         return report.wrong(format!(
-            "spec.authParams.signedCRT: the certificate is for {}, which names no cluster (rule 9). Have the provider generate the Identity again.",
+            "spec.authParams.signedCRT: the certificate is for {}, which does not name a cluster (rule 9). Have the provider generate the Identity again.",
             escaped(&leaf.subject())
         ));
     };

@@ -29,7 +29,7 @@ pub(super) fn judge(
         (Some(slice), _) => slice.as_str(),
         (None, Some(slice)) => slice,
         (None, None) => {
-            return report.wrong("metadata.labels: the Identity names no slice. Delete the Identity: it is then made again from the slice's status.".to_owned());
+            return report.wrong("metadata.labels: the Identity does not name a slice. Delete the Identity: it is then made again from the slice's status.".to_owned());
         }
     };
     report.say("Slice", escaped(slice));
@@ -46,7 +46,7 @@ pub(super) fn judge(
     };
     let Some(consumer) = consumer else {
         return report.wrong(format!(
-            "spec.authParams.signedCRT: the certificate is for {}, which names no cluster.",
+            "spec.authParams.signedCRT: the certificate is for {}, which does not name a cluster.",
             escaped(&leaf.subject())
         ));
     };

@@ -17,7 +17,7 @@ pub(super) fn namespace(namespace: &Namespace) -> Report {
             report.say("Kind", format!("the tenant namespace of {}", escaped(peer)));
         }
         (Some(names::TRUE), None) => report.wrong(
-            "metadata.labels: the tenant namespace names no cluster. Set liqo.io/remote-cluster-id, or remove liqo.io/tenant-namespace."
+            "metadata.labels: the tenant namespace does not name a cluster. Set liqo.io/remote-cluster-id, or remove liqo.io/tenant-namespace."
                 .to_owned(),
         ),
         _ if namespace.metadata.name == names::LIQO_NAMESPACE => {

@@ -55,7 +55,7 @@ pub(crate) enum Distrust {
 
 impl Home {
     /// Says that nobody has looked whether these providers let this cluster in. None in a folder:
-    /// a home has no API server, and no identity of a cluster logs in at one.
+    /// a home has no API server, so no identity of a cluster logs in at one.
     pub(crate) fn unlooked(&self, providers: &[&str]) -> Option<String> {
         let says = self.is_live() && !providers.is_empty();
         says.then(|| {
@@ -67,10 +67,10 @@ impl Home {
     }
 
     /// Logs in at the provider's API server with the kubeconfig of a verified Identity. A home
-    /// in a folder asks no API server.
+    /// in a folder does not ask an API server.
     pub(crate) fn log_in(&self, kubeconfig: &Kubeconfig, addresses: &Addresses) -> Login {
         let Ground::Cluster(live) = &self.ground else {
-            return Login::NotTried("a home asks no API server".to_owned());
+            return Login::NotTried("a home does not ask an API server".to_owned());
         };
         live.runtime.block_on(login(kubeconfig, addresses))
     }

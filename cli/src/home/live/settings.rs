@@ -132,7 +132,7 @@ impl Live {
         let signer = said.signer.unwrap_or(Signer::Kubernetes);
         if signer == Signer::Home {
             return Err(Failure::usage(format!(
-                "{id}: a cluster has no signer of the kind `home`. Leave signer out, or set it to kubernetes or aws"
+                "{id}: signer is `home`, which a cluster does not have. Leave signer out, or set it to kubernetes or aws"
             )));
         }
         let is_internal = self.is_inside && said.api_server.is_none();

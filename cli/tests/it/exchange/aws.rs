@@ -148,5 +148,8 @@ fn a_home_that_signs_takes_no_user() {
         "",
         2,
     );
-    assert!(said.contains("--signer aws needs no --ca-key"), "{said}");
+    assert!(
+        said.contains("--signer aws does not take --ca-key"),
+        "{said}"
+    );
 }

@@ -189,7 +189,7 @@ fn only_a_key_that_a_provider_knows_is_replaced() {
         4,
     );
     assert!(
-        said.contains("cl-consumer knows no key of cl-provider"),
+        said.contains("cl-consumer does not know a key of cl-provider"),
         "{said}"
     );
     folder.ok(ROTATE);

@@ -223,7 +223,7 @@ fn a_drain_is_named_with_the_command_that_lifts_it() {
     folder.ok("drain tenant cl-consumer --home cl-provider");
     let lift = "uncordon tenant cl-consumer --home cl-provider";
     let says = format!(
-        "cl-consumer is drained: it gets no certificate and no rights until that is lifted. The command is liqo-auth {lift}.\n"
+        "cl-consumer is drained: it gets neither a certificate nor rights until that is lifted. The command is liqo-auth {lift}.\n"
     );
     for (command, code) in [
         ("renew --home cl-provider".to_owned(), 0),

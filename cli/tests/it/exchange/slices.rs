@@ -358,7 +358,7 @@ fn two_clusters_may_be_each_others_consumers() {
     assert_eq!((run.code, run.out.as_str()), (4, ""), "{run:?}");
     let says = |provider: &str, consumer: &str| {
         format!(
-            "Error: {provider} grants {consumer} no rights: nothing was carried. {consumer} is drained: it gets no certificate and no rights until that is lifted. The command is liqo-auth uncordon tenant {consumer} --home {provider}.\n"
+            "Error: {provider} grants {consumer} no rights: nothing was carried. {consumer} is drained: it gets neither a certificate nor rights until that is lifted. The command is liqo-auth uncordon tenant {consumer} --home {provider}.\n"
         )
     };
     let (forth, back) = (

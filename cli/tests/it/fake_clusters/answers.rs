@@ -110,7 +110,7 @@ fn what_the_api_server_cannot_do_now_is_told() {
             422,
             "Invalid",
             [
-                "takes no such object (code 422, create ",
+                "refuses the object (code 422, create ",
                 "kubectl api-resources",
             ],
         ),

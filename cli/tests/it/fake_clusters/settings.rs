@@ -42,7 +42,7 @@ fn the_settings_of_a_cluster_keep_the_ca_of_a_new_url() {
 }
 
 /// Liqo lets its peering users read each ConfigMap of its namespace. What they find there
-/// names no other peer.
+/// does not name another peer.
 #[test]
 fn the_settings_for_peers_are_in_a_secret() {
     let folder = Folder::new();
@@ -173,6 +173,27 @@ fn peers_get_the_clusters_own_ca_unless_the_settings_say_otherwise() {
     assert!(error.contains("expected one of them"), "{error}");
 }
 
+/// The message says what was found, before it says what a cluster takes.
+#[test]
+fn what_a_cluster_does_not_take_is_named() {
+    let folder = Folder::new();
+    let milan = Cluster::start(&folder, "milan");
+    let tenant = |name: &str| {
+        format!(
+            "apiVersion: authentication.liqo.io/v1beta1\nkind: Tenant\nmetadata:\n  name: {name}\n---\n"
+        )
+    };
+    let both = format!("{}{}", tenant("rome"), tenant("turin"));
+    let error = folder.refused("apply -f - --kubeconfig milan", &both, 2);
+    let found = "found 2 objects, and a cluster takes one at a time";
+    assert!(error.contains(found), "{error}");
+
+    milan.set(&json!({ "apiServer": "https://milan.example:6443", "signer": "home" }));
+    let error = folder.refused("status --kubeconfig milan", "", 2);
+    let found = "signer is `home`, which a cluster does not have";
+    assert!(error.contains(found), "{error}");
+}
+
 /// A cluster's CA may be replaced while the controllers run.
 #[test]
 fn the_controllers_follow_the_clusters_own_ca() {
@@ -229,7 +250,7 @@ fn a_slice_is_offered_the_storage_classes_of_the_cluster() {
     drop(rome);
 }
 
-/// By liqoctl's names: it knows no other ones where it works on two clusters.
+/// By liqoctl's names: it does not know other ones where it works on two clusters.
 #[test]
 fn the_namespaces_of_liqo_are_named_as_with_liqoctl() {
     let folder = Folder::new();

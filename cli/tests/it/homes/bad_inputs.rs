@@ -124,7 +124,8 @@ fn a_file_without_an_object_is_named_as_such() {
     );
     let run = folder.run("get tenants --home cl-provider");
     assert!(
-        run.err.contains("the file holds no object of Kubernetes"),
+        run.err
+            .contains("the file does not contain an object of Kubernetes"),
         "{run:?}"
     );
 }
@@ -215,7 +216,7 @@ fn each_form_of_text_is_read_or_named() {
         ),
         (
             good.replace("  name: cl-consumer\n", "  name: \"\"\n"),
-            "nothing was changed: Tenant, metadata.name: a name must not be empty",
+            "nothing was changed: Tenant, metadata.name: the name is empty",
         ),
         (good.replace("  ", "\t"), "indented with a tab"),
         (good.replace("kind: Tenant", "kind: Pod"), "Pod"),

@@ -133,7 +133,7 @@ fn a_home_to_which_nothing_can_be_written_is_found() {
     }
 }
 
-/// The tool opens neither file then, and gives no other advice about it.
+/// The tool opens neither file then, and does not give other advice about it.
 #[test]
 fn a_log_that_is_no_file_is_one_finding_whose_remedy_helps() {
     let folder = with_peering();
@@ -182,7 +182,7 @@ fn a_home_by_a_link_is_named_with_the_folder_itself() {
     for command in ["doctor", "status", "init", "audit verify"] {
         let err = folder.refused(&format!("{command} --home link"), "", 2);
         let expected = format!(
-            "link: it is a symbolic link, and the tool follows no symbolic links in a home. Name the folder itself: {}\n",
+            "link: it is a symbolic link, and the tool does not follow symbolic links in a home. Name the folder itself: {}\n",
             itself.display()
         );
         assert!(err.ends_with(&expected), "{err}");

@@ -53,7 +53,7 @@ pub(super) fn with_peering() -> Folder {
 #[test]
 fn a_lost_consumer_comes_back() {
     comes_back(true);
-    // Who reaches both clusters needs no nonce first.
+    // Who reaches both clusters does not need a nonce first.
     comes_back(false);
 }
 
@@ -197,7 +197,7 @@ fn a_nonce_that_was_signed_is_not_handed_out_again() {
     let create = format!("create nonce {OF_CONSUMER}");
     let err = folder.refused(&create, "", 4);
     assert!(
-        err.contains("cl-consumer has signed its nonce already, and needs no other one"),
+        err.contains("cl-consumer has signed its nonce already, and does not need another one"),
         "{err}"
     );
     assert_eq!(command_in(&err), format!("{create} --replace"));

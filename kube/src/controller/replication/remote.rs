@@ -101,7 +101,7 @@ impl Remote {
                         | watcher::Error::WatchStartFailed(error),
                     ) => {
                         let error = with_sources(&error);
-                        let failure = format!("{kubeconfig} gives no access: {error}");
+                        let failure = format!("{kubeconfig} does not give access: {error}");
                         self.failure.get_or_insert(failure);
                     }
                     // A watch that ends begins again.

@@ -47,7 +47,7 @@ pub struct ProxyUrl(Box<str>);
 #[non_exhaustive]
 pub enum UrlError {
     /// The text is too long.
-    #[error("a URL has at most {limit} bytes here, not {found}")]
+    #[error("the URL has {found} bytes, expected at most {limit}")]
     TooLong {
         /// The length found, in bytes.
         found: usize,
@@ -62,30 +62,32 @@ pub enum UrlError {
     },
     /// The text has no scheme, or a scheme that is not allowed.
     #[error(
-        "the URL of an API server begins with https://, that of a proxy with http://, https:// or socks5://"
+        "the URL does not begin as expected: with https:// for an API server, with http://, https:// or socks5:// for a proxy"
     )]
     Scheme,
     /// The URL has a user before the host, perhaps with a password.
-    #[error("a URL has no user information here")]
+    #[error("the URL has user information")]
     UserInformation,
     /// The URL has a query.
-    #[error("a URL has no query here")]
+    #[error("the URL has a query")]
     Query,
     /// The URL has a fragment.
-    #[error("a URL has no fragment here")]
+    #[error("the URL has a fragment")]
     Fragment,
     /// The URL of a proxy has a path, or the path of an API server has `.`, `..` or
     /// a character that is not allowed.
-    #[error("the URL of an API server has a plain path, and that of a proxy no path")]
+    #[error(
+        "the URL of a proxy has a path, or the path of an API server has `.`, `..` or a character that is not allowed"
+    )]
     Path,
     /// The host is neither a DNS name nor an IPv4 address of four decimal
     /// numbers nor an IPv6 address in brackets.
     #[error(
-        "the host of a URL is a DNS name, a dotted IPv4 address or an IPv6 address in brackets"
+        "the host of the URL is not a DNS name, a dotted IPv4 address or an IPv6 address in brackets"
     )]
     Host,
     /// The port is not a number from 1 to 65535.
-    #[error("the port of a URL is a number from 1 to 65535")]
+    #[error("the port of the URL is not a number from 1 to 65535")]
     Port,
     /// The host is a name of this cluster's own API server.
     #[error("the host of the URL is a name of this cluster's own API server")]

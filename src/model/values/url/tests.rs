@@ -23,6 +23,28 @@ fn honest_api_servers_are_taken_as_they_are() {
 }
 
 #[test]
+fn a_message_says_what_was_found() {
+    for (text, says) in [
+        ("http://api.example", "does not begin as expected"),
+        ("https://a@api.example", "the URL has user information"),
+        ("https://api.example/?a", "the URL has a query"),
+        ("https://api.example/#a", "the URL has a fragment"),
+        ("https://api.example/..", "an API server has `.`, `..`"),
+        ("https://", "the host of the URL is not a DNS name"),
+        (
+            "https://api.example:0",
+            "the port of the URL is not a number",
+        ),
+    ] {
+        let error = api_server(text).unwrap_err().to_string();
+        assert!(error.contains(says), "{text}: {error}");
+    }
+    let long = api_server(&format!("https://{}", "a".repeat(2041)));
+    let expected = "the URL has 2049 bytes, expected at most 2048";
+    assert_eq!(long.unwrap_err().to_string(), expected);
+}
+
+#[test]
 fn each_part_that_does_not_belong_is_named() {
     for (text, error) in [
         ("", UrlError::Scheme),
