@@ -5,7 +5,7 @@ pub(crate) mod server;
 
 use std::{
     collections::BTreeMap,
-    fs,
+    env, fs,
     io::Write,
     os::unix::{fs::PermissionsExt, process::CommandExt},
     path::{Path, PathBuf},
@@ -24,12 +24,24 @@ pub(crate) struct Run {
     pub(crate) err: String,
 }
 
+/// Where the folders are: in memory, if nobody says otherwise. The tool syncs what it saves, and on
+/// a disk the tests would mostly wait for that.
+fn temporary() -> PathBuf {
+    const IN_MEMORY: &str = "/dev/shm";
+    const ROOM: u64 = 1 << 30;
+    let has_room = rustix::fs::statvfs(IN_MEMORY).is_ok_and(|it| it.f_bavail * it.f_frsize >= ROOM);
+    match env::var_os("TMPDIR") {
+        None if has_room => IN_MEMORY.into(),
+        _ => env::temp_dir(),
+    }
+}
+
 impl Folder {
     pub(crate) fn new() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path =
-            std::env::temp_dir().join(format!("liqo-auth-test-{}-{number}", std::process::id()));
+        let name = format!("liqo-auth-test-{}-{number}", std::process::id());
+        let path = temporary().join(name);
         fs::create_dir(&path).unwrap();
         Self(path)
     }
