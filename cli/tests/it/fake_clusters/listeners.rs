@@ -30,9 +30,12 @@ fn silent_clients_hold_up_no_probe() {
     let of_probes = silent(running.probes());
     until("a probe is answered", || running.is_ready());
     // Another client still reads the metrics.
+    let mut answer = String::new();
     until("the metrics are answered", || {
-        get(metrics, "127.0.0.2", "").contains("liqo_auth_looks_total")
+        answer = get(metrics, "127.0.0.2", "");
+        !answer.is_empty()
     });
+    assert!(answer.contains("liqo_auth_looks_total"), "{answer}");
     drop((of_metrics, of_probes));
     running.stop();
 }
@@ -105,6 +108,8 @@ fn the_metrics_count_the_remedies_of_refusals() {
     let metrics = running.metrics();
     // The provider has no nonce that the Tenant could sign.
     let asked = "liqo_auth_remedies_wanted{side=\"provider\",remedy=\"invite\"} 1";
+    // Each answer has all metrics.
+    assert!(get(metrics, "127.0.0.1", "").contains("\nliqo_auth_synchronized "));
     until("the refusal counts", || {
         get(metrics, "127.0.0.1", "").contains(asked)
     });
