@@ -33,7 +33,7 @@ pub enum Fault {
 /// A person may carry a message to another cluster, or an earlier one once more, and may damage it.
 /// A cluster whose key was rotated, or that was made anew, has another key. A nonce and a certificate
 /// end by themselves, a clock may be wrong, a person may delete a nonce, and an API server may move or
-/// get another CA. None of this makes a peer incompatible. It is refused, since it may be a forgery.
+/// get another CA. The text of such a fault does not blame the peer. It may be a forgery all the same.
 fn text(peer: &PeerIncompatible) -> String {
     let what = match peer {
         PeerIncompatible::CertificateExpired { .. } | PeerIncompatible::NonceExpired { .. } => {
