@@ -3,6 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use liqo_auth::{model::ClusterId, policy::Policy};
+use liqo_auth_jsonpath::Template;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
@@ -16,7 +17,6 @@ use crate::{
     environment::Clock,
     failure::{Failure, Result},
     home::{Connection, Home, ProviderAccess, Report, SecretValue, Site, Trial, Use},
-    jsonpath::Template,
     output::Printer,
     provider_side,
 };

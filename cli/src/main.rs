@@ -24,7 +24,6 @@ mod environment;
 mod failure;
 mod home;
 mod input;
-mod jsonpath;
 mod key_algorithm;
 mod legacy;
 mod limits;

@@ -7,8 +7,9 @@ use clap::{
     builder::{PossibleValue, TypedValueParser},
     error::{ContextKind, ContextValue, ErrorKind},
 };
+use liqo_auth_jsonpath::Template;
 
-use crate::{input, jsonpath::Template};
+use crate::input;
 
 /// What a command prints: one of its own formats, or what a template picks from its
 /// output for programs.
@@ -91,7 +92,7 @@ fn template(form: &str, text: &str) -> Result<Template, String> {
             }
         ));
     }
-    match form {
+    let parsed = match form {
         "jsonpath-file" => {
             let content = input::read(Path::new(text)).map_err(|failure| failure.to_string())?;
             let content = std::str::from_utf8(&content);
@@ -99,7 +100,8 @@ fn template(form: &str, text: &str) -> Result<Template, String> {
         }
         "jsonpath-as-json" => Template::parse(text).map(Template::in_json),
         _ => Template::parse(text),
-    }
+    };
+    parsed.map_err(|error| error.to_string())
 }
 
 fn unknown(

@@ -3,6 +3,7 @@
 use liqo_auth::model::{
     Kind, Metadata, NamespaceName, ObjectRef, Resource, Timestamp, Unreadable, names,
 };
+use liqo_auth_jsonpath::Template;
 use serde_json::json;
 
 use crate::{
@@ -10,7 +11,6 @@ use crate::{
     context::Context,
     failure::{Failure, Result},
     home::{Home, SecretValue},
-    jsonpath::Template,
     output::{Table, age, escaped},
 };
 

@@ -1,9 +1,11 @@
 //! The crates in which faults are planted, and the tests of each.
 
-/// A crate, or its tests. Each one depends on those before it.
+/// A crate, or its tests. None depends on those after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Crate {
     Library,
+    /// The templates of the tool.
+    Jsonpath,
     /// The controllers' driver.
     Kube,
     /// The tool.
@@ -11,7 +13,7 @@ pub(crate) enum Crate {
 }
 
 impl Crate {
-    pub(crate) const ALL: [Self; 3] = [Self::Library, Self::Kube, Self::Cli];
+    pub(crate) const ALL: [Self; 4] = [Self::Library, Self::Jsonpath, Self::Kube, Self::Cli];
 
     /// The crate of a source file, which is named from the project's root on.
     pub(crate) fn of(file: &str) -> Self {
@@ -24,6 +26,7 @@ impl Crate {
     pub(crate) fn sources(self) -> &'static str {
         match self {
             Self::Library => "src",
+            Self::Jsonpath => "jsonpath/src",
             Self::Kube => "kube/src",
             Self::Cli => "cli/src",
         }
@@ -33,6 +36,7 @@ impl Crate {
     pub(crate) fn root(self) -> &'static str {
         match self {
             Self::Library => "src/lib.rs",
+            Self::Jsonpath => "jsonpath/src/lib.rs",
             Self::Kube => "kube/src/lib.rs",
             Self::Cli => "cli/src/main.rs",
         }
@@ -42,6 +46,7 @@ impl Crate {
     pub(crate) fn folders(self) -> &'static [&'static str] {
         match self {
             Self::Library => &[".", "tests"],
+            Self::Jsonpath => &["jsonpath"],
             Self::Kube => &["kube"],
             Self::Cli => &["cli"],
         }
@@ -51,6 +56,7 @@ impl Crate {
     pub(crate) fn target(self) -> &'static [&'static str] {
         match self {
             Self::Library => &["--package=liqo-auth", "--lib"],
+            Self::Jsonpath => &["--package=liqo-auth-jsonpath", "--lib"],
             // Its tests enable a version of Kubernetes, and the crate itself none.
             Self::Kube => &[
                 "--package=liqo-auth-kube",
@@ -71,6 +77,7 @@ impl Crate {
                 "--test=it",
                 "--test=corpus",
             ],
+            Self::Jsonpath => &["--package=liqo-auth-jsonpath", "--test=it"],
             Self::Kube => &["--package=liqo-auth-kube", "--lib", "--test=it"],
             // A test program of the tool starts the tool, which Cargo builds with it.
             Self::Cli => &["--package=liqo-auth-cli", "--bins", "--test=it"],
@@ -82,6 +89,7 @@ impl Crate {
     pub(crate) fn tested_by(self) -> &'static [Self] {
         match self {
             Self::Library => &[Self::Library],
+            Self::Jsonpath => &[Self::Jsonpath],
             Self::Kube => &[Self::Kube, Self::Cli],
             Self::Cli => &[Self::Cli],
         }
