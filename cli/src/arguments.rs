@@ -42,8 +42,10 @@ use liqo_auth::{
 };
 
 use crate::{
-    environment::Now, home::Signer, key_algorithm::KeyAlgorithm, output::ColorChoice,
-    policy_name::PolicyName,
+    environment::Now,
+    home::Signer,
+    output::ColorChoice,
+    values::{key_algorithm::KeyAlgorithm, policy_name::PolicyName},
 };
 
 pub(crate) use administration::{
@@ -159,7 +161,7 @@ pub(crate) struct Global {
         global = true,
         value_name = "DURATION",
         default_value = "30s",
-        value_parser = crate::durations::duration,
+        value_parser = crate::values::durations::duration,
         help_heading = "Global options"
     )]
     pub(crate) timeout: Duration,

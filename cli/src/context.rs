@@ -12,13 +12,12 @@ use crate::{
         Format, Global,
         output_format::{DocumentFormat, Output},
     },
-    consumer_side,
     deeds::Deeds,
     environment::Clock,
     failure::{Failure, Result},
     home::{Connection, Home, ProviderAccess, Report, SecretValue, Site, Trial, Use},
     output::Printer,
-    provider_side,
+    peering::{consumer_side, provider_side},
 };
 
 /// What every command has: the global options, the policy, the clock and the

@@ -11,8 +11,8 @@ use getrandom::SysRng;
 use liqo_auth::{crypto::Entropy, legacy::AuthToken, machine::Env, model::Timestamp};
 
 use crate::{
-    durations,
     failure::{Failure, Result},
+    values::durations,
 };
 
 /// The source of the present time: the system's clock, or the option `--now`.

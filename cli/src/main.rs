@@ -10,34 +10,25 @@ compile_error!("a home needs the permissions and the symbolic links of a Unix fi
 compile_error!("liqo_auth_cheap_signatures makes signatures that everybody can forge");
 
 mod arguments;
-mod aws_users;
 mod commands;
 mod completion;
 mod confirmation;
-mod consumer_name;
-mod consumer_side;
 mod context;
 mod deeds;
-mod driver;
-mod durations;
 mod environment;
 mod failure;
 mod home;
 mod input;
-mod key_algorithm;
 mod legacy;
 mod limits;
 mod loopback;
 mod output;
 mod overview;
-mod pair;
-mod policy_name;
-mod provider_side;
+mod peering;
 mod recognition;
 mod remedies;
-mod renewal_name;
-mod signer;
 mod subject;
+mod values;
 mod verbosity;
 
 use std::{

@@ -42,7 +42,7 @@ pub(crate) struct Status {
     #[arg(long, conflicts_with = "fail_if")]
     exit_code: bool,
     /// Fail with exit code 4 if a certificate ends within this time, such as 30d
-    #[arg(long, value_name = "DURATION", value_parser = crate::durations::whole_seconds)]
+    #[arg(long, value_name = "DURATION", value_parser = crate::values::durations::whole_seconds)]
     pub(crate) fail_if_expiring: Option<Duration>,
     /// Draw a tree: the peers on each side, their certificates and slices, what is wrong, and the
     /// remedies

@@ -64,7 +64,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// The lifetime of new tokens, such as 24h; by default, a token never expires
-    #[arg(long, value_name = "DURATION", value_parser = crate::durations::whole_seconds)]
+    #[arg(long, value_name = "DURATION", value_parser = crate::values::durations::whole_seconds)]
     pub(crate) token_lifetime: Option<Duration>,
     /// Accept a token from one home cluster only, and replace it after that
     #[arg(long)]
@@ -108,7 +108,7 @@ pub(crate) struct Peer {
     #[arg(long)]
     pub(crate) skip_tls_verification_where_the_foreign_cluster_says_so: bool,
     /// How long to try again if no answer comes, such as 30s
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = crate::durations::duration)]
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = crate::values::durations::duration)]
     pub(crate) wait: Duration,
 }
 

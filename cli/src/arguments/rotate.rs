@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use liqo_auth::model::ClusterId;
 
-use crate::key_algorithm::KeyAlgorithm;
+use crate::values::key_algorithm::KeyAlgorithm;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Rotate {

@@ -6,7 +6,7 @@ use clap::Subcommand;
 use liqo_auth::model::{ApiServerUrl, ClusterId};
 
 use super::aws::{self, SetAwsUser};
-use crate::renewal_name::RenewalName;
+use crate::values::renewal_name::RenewalName;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Set {

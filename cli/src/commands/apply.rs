@@ -22,13 +22,15 @@ use self::received::Received;
 use super::{answer::APPLIED, get, known::keep};
 use crate::{
     arguments::Apply,
-    consumer_side::{ConsumerSide, ConsumerStand},
     context::Context,
     failure::{Code, Failure, Result},
     home::{Home, Use},
     input,
     output::{escaped, program},
-    provider_side::{ProviderSide, ProviderStand, refused},
+    peering::{
+        consumer_side::{ConsumerSide, ConsumerStand},
+        provider_side::{ProviderSide, ProviderStand, refused},
+    },
     recognition::Recognised,
     remedies::{self, Role},
 };

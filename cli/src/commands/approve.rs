@@ -15,7 +15,7 @@ use crate::{
     failure::{Failure, Result},
     home::Use,
     output::{Side, amounts, escaped, program},
-    provider_side::{ProviderSide, ProviderStand, refused},
+    peering::provider_side::{ProviderSide, ProviderStand, refused},
 };
 
 pub(super) fn approve(context: &Context, command: &Approve) -> Result<()> {

@@ -24,14 +24,16 @@ use super::{
 };
 use crate::{
     arguments::{Authenticate, Known},
-    consumer_side::{self, ConsumerSide, ConsumerStand},
     context::Context,
     failure::{Failure, Result},
     home::{Home, ProviderAccess, Signer},
     output::{Side, program},
     overview::{self, Peering, Role},
-    pair::Pair,
-    provider_side::{self, ProviderSide, ProviderStand, end_of_trial, refused, unsigned},
+    peering::{
+        consumer_side::{self, ConsumerSide, ConsumerStand},
+        pair::Pair,
+        provider_side::{self, ProviderSide, ProviderStand, end_of_trial, refused, unsigned},
+    },
     remedies::noticed,
 };
 

@@ -20,7 +20,7 @@ use crate::{
     input,
     output::{Side, Table, escaped, program},
     overview::{self, Role},
-    provider_side::ProviderSide,
+    peering::provider_side::ProviderSide,
 };
 
 /// Gives the AWS user that a person made to the consumer that waits for one.

@@ -16,7 +16,7 @@ use crate::{
     failure::{Failure, Result},
     home::Use,
     output::{Side, escaped},
-    provider_side::{ProviderSide, ProviderStand, condition_of, refused},
+    peering::provider_side::{ProviderSide, ProviderStand, condition_of, refused},
 };
 
 pub(super) fn cordon(context: &Context, command: &Cordon) -> Result<()> {

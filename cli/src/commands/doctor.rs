@@ -18,9 +18,9 @@ use liqo_auth::{
 use serde_json::json;
 
 use self::other_keys::OtherKeys;
+use super::consumer_name;
 use crate::{
     arguments::Doctor,
-    consumer_name,
     context::{Context, load},
     failure::{Failure, Result, paragraph},
     home::{Home, Signer, Use, repair},

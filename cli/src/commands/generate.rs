@@ -10,13 +10,15 @@ use liqo_auth::{
 use super::{endpoint, known::keep};
 use crate::{
     arguments::{Format, GenerateIdentity, GenerateTenant},
-    consumer_side::{ConsumerSide, ConsumerStand, ensure_key},
     context::Context,
     failure::{Code, Failure, Result},
     home::{Home, SecretValue, Use},
     input,
     output::program,
-    provider_side::{ProviderSide, ProviderStand, refused, unsigned},
+    peering::{
+        consumer_side::{ConsumerSide, ConsumerStand, ensure_key},
+        provider_side::{ProviderSide, ProviderStand, refused, unsigned},
+    },
     recognition,
     remedies::{lift_drain, present_nonce},
 };

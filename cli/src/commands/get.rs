@@ -21,7 +21,7 @@ use crate::{
     failure::{Failure, Result},
     home::{Home, SecretValue, Use},
     output::{Table, masked},
-    provider_side::{has_tenant, tenant_in},
+    peering::provider_side::{has_tenant, tenant_in},
 };
 
 pub(super) fn tenants(context: &Context, list: &List) -> Result<()> {

@@ -7,10 +7,9 @@ use liqo_auth::{
     model::{ApiServerUrl, ClusterId},
 };
 
-use super::endpoint;
+use super::{consumer_name, endpoint};
 use crate::{
     arguments::{Init, Making},
-    consumer_name,
     context::Context,
     failure::{Failure, Result},
     home::{self, Blueprint, GivenAuthority, Home, Signer, Use},

@@ -28,9 +28,9 @@ use serde_json::json;
 use zeroize::Zeroizing;
 
 use self::{companions::Companions, report::Report, verdict::Verdict};
+use super::consumer_name;
 use crate::{
     arguments::Inspect,
-    consumer_name,
     context::Context,
     failure::{Code, Failure, Result, paragraph, with_rule},
     home::{Home, Use},

@@ -10,7 +10,7 @@ use crate::{
     failure::{Code, Failure, Result},
     home::Home,
     overview::{Peering, Renewal},
-    provider_side::unsigned,
+    peering::provider_side::unsigned,
 };
 
 /// What a run has left in peerings.

@@ -14,7 +14,7 @@ use crate::{
     failure::{Failure, Result},
     home::Use,
     output::{Side, program},
-    provider_side::{ProviderSide, ProviderStand, has_tenant, nonce_secret, refused},
+    peering::provider_side::{ProviderSide, ProviderStand, has_tenant, nonce_secret, refused},
     remedies::{Role, noticed},
 };
 

@@ -12,7 +12,7 @@ use crate::{
     failure::Result,
     home::{Home, Use},
     output::Side,
-    provider_side::{ProviderSide, end_at_signer, watches_for_peering_users},
+    peering::provider_side::{ProviderSide, end_at_signer, watches_for_peering_users},
 };
 
 pub(super) fn generate(context: &Context, arguments: &GeneratePeeringUser) -> Result<()> {

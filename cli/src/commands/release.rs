@@ -11,12 +11,11 @@ use liqo_auth::{
 use super::unread;
 use crate::{
     arguments::Release,
-    consumer_side::ConsumerSide,
     context::Context,
     failure::{Failure, Result},
     home::{Home, Use},
     output::program,
-    provider_side::ProviderSide,
+    peering::{consumer_side::ConsumerSide, provider_side::ProviderSide},
     remedies::authenticate_again,
 };
 

@@ -8,17 +8,16 @@ use std::collections::BTreeSet;
 use liqo_auth::model::ClusterId;
 
 use self::outcome::Outcome;
+use super::homes::Homes;
 use super::{left::Left, replicate};
 use crate::{
     arguments::{Remote, Renew},
-    consumer_side::ConsumerSide,
     context::Context,
     failure::{Failure, Result},
     home::{Home, Use},
     output::Side,
     overview::{self, Certificate, Peering, Role},
-    pair::{Homes, Pair},
-    provider_side::ProviderSide,
+    peering::{consumer_side::ConsumerSide, pair::Pair, provider_side::ProviderSide},
     remedies,
 };
 

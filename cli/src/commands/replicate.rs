@@ -4,6 +4,7 @@ use liqo_auth::model::{ClusterId, Identity, Tenant, names};
 use serde::Serialize;
 use serde_json::json;
 
+use super::homes::Homes;
 use super::left::Left;
 use crate::{
     arguments::{Remote, Replicate},
@@ -12,8 +13,10 @@ use crate::{
     home::Home,
     output::{Side, program},
     overview::{self, Peering, Role, Waits},
-    pair::{Homes, Pair, binds, has_identity},
-    provider_side::{ProviderStand, has_tenant, refused},
+    peering::{
+        pair::{Pair, binds, has_identity},
+        provider_side::{ProviderStand, has_tenant, refused},
+    },
     remedies,
 };
 

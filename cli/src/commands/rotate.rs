@@ -8,7 +8,7 @@ use crate::{
     failure::{Failure, Result},
     home::Use,
     output::program,
-    provider_side::check_other,
+    peering::provider_side::check_other,
 };
 
 pub(super) fn key(context: &Context, arguments: &RotateKey) -> Result<()> {

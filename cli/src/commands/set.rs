@@ -12,8 +12,8 @@ use crate::{
     home::{Home, Use},
     input,
     overview::{self, Role},
-    provider_side::check_other,
-    renewal_name::RenewalName,
+    peering::provider_side::check_other,
+    values::renewal_name::RenewalName,
 };
 
 pub(super) fn run(context: &Context, command: &Set) -> Result<()> {

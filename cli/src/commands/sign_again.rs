@@ -11,7 +11,7 @@ use crate::{
     failure::{Failure, Result},
     home::Use,
     output::{Side, escaped},
-    provider_side::{ProviderSide, ProviderStand, refused},
+    peering::provider_side::{ProviderSide, ProviderStand, refused},
 };
 
 pub(super) fn run(context: &Context, command: &SignAgain) -> Result<()> {

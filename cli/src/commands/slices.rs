@@ -17,16 +17,19 @@ use liqo_auth::{
     },
 };
 
+use super::homes::Homes;
 use super::{listing, replicate};
 use crate::{
     arguments::{CreateResourceSlice, DeleteResourceSlice, Format, List},
-    consumer_side::ConsumerSide,
     context::Context,
     failure::{Code, Failure, Result},
     home::{Home, SecretValue, Use},
     output::{Side, Table, escaped, program},
-    pair::{Homes, Pair},
-    provider_side::{ProviderSide, ProviderStand, end_of_trial, refused},
+    peering::{
+        consumer_side::ConsumerSide,
+        pair::Pair,
+        provider_side::{ProviderSide, ProviderStand, end_of_trial, refused},
+    },
     remedies::{Role, noticed},
 };
 

@@ -5,11 +5,10 @@ use serde_json::json;
 
 use crate::{
     arguments::transcript::TranscriptOf,
-    consumer_side::ConsumerSide,
     context::Context,
     failure::{Code, Failure, Result},
     home::Use,
-    provider_side::ProviderSide,
+    peering::{consumer_side::ConsumerSide, provider_side::ProviderSide},
 };
 
 pub(super) fn run(context: &Context, arguments: &TranscriptOf) -> Result<()> {

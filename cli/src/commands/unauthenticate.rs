@@ -11,16 +11,19 @@ use liqo_auth::{
     provider,
 };
 
+use super::homes::Homes;
 use crate::{
     arguments::Unauthenticate,
-    consumer_side::ConsumerSide,
     context::Context,
     failure::{Failure, Result},
     home::{Home, PeeringUser, ProviderAccess},
     output::{Side, escaped, program},
     overview::{self, Role},
-    pair::{Homes, Pair},
-    provider_side::{ProviderSide, has_tenant, stored_tenant},
+    peering::{
+        consumer_side::ConsumerSide,
+        pair::Pair,
+        provider_side::{ProviderSide, has_tenant, stored_tenant},
+    },
 };
 
 pub(super) fn run(context: &Context, arguments: &Unauthenticate) -> Result<()> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
-use crate::durations::whole_seconds;
+use crate::values::durations::whole_seconds;
 
 /// A lifetime, as a person has written it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -24,7 +24,9 @@ use super::{
     lifetimes::{self, Lifetime},
     slices::{self, SlicePolicy, Slices},
 };
-use crate::{key_algorithm::KeyAlgorithm, policy_name::PolicyName, renewal_name::RenewalName};
+use crate::values::{
+    key_algorithm::KeyAlgorithm, policy_name::PolicyName, renewal_name::RenewalName,
+};
 
 /// The settings of a home.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

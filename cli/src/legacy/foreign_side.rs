@@ -21,12 +21,14 @@ use liqo_auth::{
 };
 
 use crate::{
-    driver::{failure, go_on},
     environment::Clock,
     failure::Result,
     home::Home,
-    provider_side::endpoint,
-    signer::{issued, sign},
+    peering::{
+        driver::{failure, go_on},
+        provider_side::endpoint,
+        signer::{issued, sign},
+    },
 };
 
 /// The choices of a foreign cluster's administrator.

@@ -17,11 +17,10 @@ use serde_json::json;
 
 use super::foreign_side::apply;
 use crate::{
-    driver::failure,
     environment::Clock,
     failure::{Code, Failure, Result, paragraph},
     home::{Home, Use},
-    signer::version_of,
+    peering::{driver::failure, signer::version_of},
 };
 
 /// The choices of a home cluster's administrator.

@@ -24,7 +24,7 @@ use crate::{
     environment::Clock,
     failure::{Failure, Result},
     home::{Home, LEGACY_TLS_SECRET},
-    signer::version_of,
+    peering::signer::version_of,
 };
 
 /// A certificate with its chain and its key, in PEM.

@@ -11,12 +11,14 @@ use liqo_auth::{
 
 use super::{Certificate, Peering, Renewal, Slice, waiting};
 use crate::{
-    consumer_side::ConsumerSide,
     context::Context,
-    driver::{Driver, PeerRole},
     failure::Result,
     home::Home,
-    provider_side::ProviderSide,
+    peering::{
+        consumer_side::ConsumerSide,
+        driver::{Driver, PeerRole},
+        provider_side::ProviderSide,
+    },
 };
 
 /// A peering in which this home is the provider.

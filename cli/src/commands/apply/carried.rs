@@ -15,14 +15,12 @@ use liqo_auth::{
 use super::received::Received;
 use crate::{
     commands::get,
-    consumer_side::ConsumerSide,
     context::Context,
     environment::Clock,
     failure::{Failure, Result},
     home::Home,
     output::{escaped, program},
-    pair::binds,
-    provider_side::ProviderSide,
+    peering::{consumer_side::ConsumerSide, pair::binds, provider_side::ProviderSide},
     remedies::{Role, way_out},
 };
 

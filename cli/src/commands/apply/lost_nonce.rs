@@ -3,7 +3,7 @@
 use liqo_auth::provider::Phase;
 
 use crate::{
-    provider_side::{ProviderSide, nonce_secret},
+    peering::provider_side::{ProviderSide, nonce_secret},
     remedies,
 };
 

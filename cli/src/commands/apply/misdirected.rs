@@ -11,7 +11,7 @@ use super::received::Received;
 use crate::{
     home::Home,
     output::escaped,
-    provider_side::{has_tenant, nonce_secret},
+    peering::provider_side::{has_tenant, nonce_secret},
     subject,
 };
 

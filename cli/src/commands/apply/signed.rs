@@ -12,8 +12,10 @@ use crate::{
     failure::{Code, Failure, Result},
     home::Home,
     output::program,
-    provider_side::{ProviderSide, ProviderStand, refused, unsigned},
-    signer::version_of,
+    peering::{
+        provider_side::{ProviderSide, ProviderStand, refused, unsigned},
+        signer::version_of,
+    },
 };
 
 /// The peer whose request it is. It is this home's own request, since another one proves

@@ -10,11 +10,11 @@ use liqo_auth::{
 use super::{keep, steps::Steps, take_identity};
 use crate::{
     arguments::Known,
-    consumer_side::{ConsumerSide, ConsumerStand, ensure_key},
     context::Context,
     failure::Result,
     home::{Home, PeeringUser},
     output::Side,
+    peering::consumer_side::{ConsumerSide, ConsumerStand, ensure_key},
 };
 
 /// Runs the whole exchange. Returns the Secret with the kubeconfig. `None` if a trial ends

@@ -13,12 +13,14 @@ use liqo_auth::{
 
 use super::steps::Steps;
 use crate::{
-    consumer_side::ConsumerSide,
     context::Context,
     failure::{Code, Failure, Result},
     home::{Login, NotTrusted},
     output::{Side, counted, program},
-    provider_side::{ProviderSide, refused},
+    peering::{
+        consumer_side::ConsumerSide,
+        provider_side::{ProviderSide, refused},
+    },
 };
 
 /// The URL of an API server that does not accept the certificate.

@@ -9,7 +9,7 @@ use serde_json::{Value, to_value};
 
 use crate::{
     home::{Home, Settings, Signer, certified_spki},
-    key_algorithm::KeyAlgorithm,
+    values::key_algorithm::KeyAlgorithm,
 };
 
 /// The options of `init` that make a home with the settings of this one.

@@ -8,7 +8,7 @@ use crate::{
     home::Home,
     output::{escaped, program},
     overview::{Peering, Waits},
-    provider_side::nonce_secret,
+    peering::provider_side::nonce_secret,
 };
 
 /// What is due in a home: nobody does it but a person. On a cluster, the controllers do.

@@ -8,7 +8,7 @@ use crate::{
     home::Home,
     output::{escaped, program},
     overview::{Peering, Role, Waits},
-    provider_side::has_tenant,
+    peering::provider_side::has_tenant,
     remedies::authenticate_again,
 };
 

@@ -11,7 +11,7 @@ use crate::{
     home::Home,
     output::{escaped, program},
     overview::{Certificate, Peering, Role, Waits},
-    provider_side::what_signer_needs,
+    peering::provider_side::what_signer_needs,
     remedies::{self, authenticate_again},
 };
 

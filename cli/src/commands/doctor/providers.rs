@@ -4,12 +4,12 @@ use liqo_auth::{consumer::Phase, model::Kubeconfig};
 
 use super::Finding;
 use crate::{
-    consumer_side::ConsumerSide,
     context::Context,
     failure::Result,
     home::{Distrust, Home, Login, NotTrusted},
     output::program,
     overview::{Peering, Role},
+    peering::consumer_side::ConsumerSide,
     remedies::{authenticate_again, release_command},
 };
 

@@ -18,7 +18,7 @@ use crate::{
     failure::{Failure, Result},
     home::{Home, Use},
     output::{Table, age, program},
-    provider_side::{ProviderSide, nonce_secret},
+    peering::provider_side::{ProviderSide, nonce_secret},
 };
 
 pub(in crate::commands) fn nonces(context: &Context, arguments: &GetNonce) -> Result<()> {

@@ -11,11 +11,11 @@ use liqo_auth::{
 
 use super::{Inspection, Report, report::Compare, slice_identity};
 use crate::{
-    consumer_side::ConsumerSide,
     failure::Result,
     home::Home,
     loopback::LOOPBACK,
     output::{escaped, masked},
+    peering::consumer_side::ConsumerSide,
     remedies::Role,
     subject,
 };

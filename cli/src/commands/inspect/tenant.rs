@@ -12,7 +12,7 @@ use super::{Inspection, Report, report::Compare};
 use crate::{
     failure::Result,
     output::{escaped, masked},
-    provider_side::ProviderSide,
+    peering::provider_side::ProviderSide,
     remedies::Role,
 };
 

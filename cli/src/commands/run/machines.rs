@@ -8,11 +8,13 @@ use liqo_auth_kube::{Cluster, ProviderKeys};
 
 use crate::{
     arguments::Run,
-    consumer_side::consumer_with,
     context::Context,
     failure::Result,
     home::{Home, Settings},
-    provider_side::{guard_with, provider_with},
+    peering::{
+        consumer_side::consumer_with,
+        provider_side::{guard_with, provider_with},
+    },
 };
 
 /// What a machine needs beside the settings.

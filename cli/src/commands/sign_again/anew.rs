@@ -10,7 +10,7 @@ use crate::{
     context::Context,
     failure::{Failure, Result},
     output::{Side, escaped, program},
-    provider_side::{ProviderSide, refused, unsigned},
+    peering::provider_side::{ProviderSide, refused, unsigned},
     remedies::{self, Role},
 };
 

@@ -20,14 +20,13 @@ use liqo_auth::{
 
 pub(crate) use self::peering_user::watches_for_peering_users;
 use crate::{
-    aws_users::AwsUsers,
-    driver::Driver,
     environment::{Clock, entropy},
     failure::{Code, Failure, Result, unreadable, with_rule},
     home::{Home, Settings, Signer, awaits_signature},
     output::program,
-    policy_name::PolicyName,
+    peering::{aws_users::AwsUsers, driver::Driver},
     remedies::{self, Role, way_out},
+    values::policy_name::PolicyName,
 };
 
 /// The provider's side of one peering, over a home.

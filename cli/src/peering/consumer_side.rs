@@ -16,12 +16,14 @@ use liqo_auth::{
 };
 
 use crate::{
-    driver::{Driver, failure},
     environment::Clock,
     failure::{Failure, Result},
     home::{Home, Settings},
     output::program,
-    provider_side::check_other,
+    peering::{
+        driver::{Driver, failure},
+        provider_side::check_other,
+    },
 };
 
 /// The consumer's side of one peering, over a home.

@@ -12,13 +12,13 @@ use liqo_auth::{
 };
 
 use crate::{
-    arguments::Remote,
-    consumer_side::ConsumerSide,
-    context::{Context, load},
     environment::Clock,
     failure::{Failure, Result},
-    home::{Home, ProviderAccess, Use, has_expired},
-    provider_side::{ProviderSide, ProviderStand},
+    home::{Home, has_expired},
+    peering::{
+        consumer_side::ConsumerSide,
+        provider_side::{ProviderSide, ProviderStand},
+    },
 };
 
 /// One peering, with both its homes.
@@ -34,14 +34,6 @@ pub(crate) struct Rest {
     pub(crate) provider: ProviderStand,
     pub(crate) notices: Vec<Notice>,
     pub(crate) refused: Vec<Error>,
-}
-
-/// The home of a command, and the peer's home if the command names it, or how the command
-/// reaches the peer.
-pub(crate) struct Homes<R = Home> {
-    pub(crate) local: Home,
-    pub(crate) remote: Option<R>,
-    pub(crate) peer: ClusterId,
 }
 
 impl<'h> Pair<'h> {
@@ -114,58 +106,6 @@ impl<'h> Pair<'h> {
         let at_provider = self.provider.home.view(&self.provider.peer);
         step(&at_consumer, &at_provider)
             .map_err(|error| Failure::of("the replication between the two homes", &error))
-    }
-}
-
-impl Homes {
-    /// Opens the home of a command, and the remote home if the command names it.
-    /// Both are opened for writing.
-    pub(crate) fn open(context: &Context, remote: &Remote) -> Result<Self> {
-        let Homes {
-            local,
-            remote,
-            peer,
-        } = Homes::reach(context, remote)?;
-        let remote = remote.map(ProviderAccess::administered).transpose()?;
-        Ok(Self {
-            local,
-            remote,
-            peer,
-        })
-    }
-}
-
-impl Homes<ProviderAccess> {
-    /// Like [`open`](Homes::open), but a peering user may reach the remote cluster.
-    pub(crate) fn reach(context: &Context, remote: &Remote) -> Result<Self> {
-        let Some(remote_site) = remote.site.named() else {
-            let peer = remote.remote_cluster_id.clone();
-            return Ok(Self {
-                local: context.open(Use::Write)?,
-                remote: None,
-                peer: peer.ok_or_else(|| {
-                    Failure::usage("name the remote cluster with --remote-cluster-id ID")
-                })?,
-            });
-        };
-        let local_site = context.site_beside(&remote_site)?;
-        let (local, other) = context.open_with_provider(
-            &local_site,
-            &remote_site,
-            |local, _| load(local),
-            |other, _| load(other),
-        )?;
-        let peer = other.cluster_id().clone();
-        if let Some(said) = remote.remote_cluster_id.as_ref().filter(|id| **id != peer) {
-            return Err(Failure::usage(format!(
-                "--remote-cluster-id {said}: {remote_site} is the home of {peer}"
-            )));
-        }
-        Ok(Self {
-            local,
-            remote: Some(other),
-            peer,
-        })
     }
 }
 

@@ -16,8 +16,8 @@ use crate::{
     environment::Clock,
     failure::{Failure, Result},
     home::{Home, overtaken},
+    peering::signer::sign_approved,
     remedies::{Role, way_out},
-    signer::sign_approved,
 };
 
 /// One side of one peering, with the home that stores its objects.

@@ -23,7 +23,7 @@ use crate::{
     failure::{Code, Failure, Result},
     home::{Home, Signer},
     output::escaped,
-    signer::{approval, issued, sign, version_of},
+    peering::signer::{approval, issued, sign, version_of},
 };
 
 impl ProviderSide<'_> {

@@ -18,7 +18,7 @@ use crate::{environment::Clock, failure::Result};
 /// The error with which every provider refuses a consumer of this name: it is a
 /// well-known principal, or too long. None if the name is good. A provider also knows
 /// the principals of its own cluster.
-pub(crate) fn refusal(
+pub(super) fn refusal(
     consumer: &ClusterId,
     policy: &Policy,
     clock: Clock,
