@@ -14,16 +14,12 @@ use axum::{
     response::Response,
 };
 use liqo_auth::legacy::{Foreign, HttpRequest, HttpResponse, IdentityRequest, Outcome, Reading};
-use tokio::{
-    sync::{mpsc::UnboundedSender, oneshot},
-    time::timeout,
-};
+use tokio::time::timeout;
 use zeroize::Zeroizing;
 
 use super::{
-    delivery::Delivery,
+    desk::{Delivery, Desk, Verdict},
     hold_back::HoldBack,
-    home_worker::{Ask, Message, Verdict},
     log::{Entry, Log},
 };
 use crate::{legacy::foreign_side::ForeignSide, limits::locked};
@@ -32,7 +28,7 @@ use crate::{legacy::foreign_side::ForeignSide, limits::locked};
 pub(super) struct Answering {
     pub(super) foreign: Foreign,
     pub(super) hold_back: HoldBack,
-    pub(super) worker: UnboundedSender<Message>,
+    pub(super) desk: Arc<Desk>,
     pub(super) side: Arc<ForeignSide>,
     pub(super) log: Arc<Log>,
 }
@@ -52,11 +48,6 @@ impl Answering {
             .fallback(answer)
             .with_state(self)
             .layer(Extension(caller))
-    }
-
-    pub(super) fn read_anew(&self) {
-        // The worker runs until the last sender is dropped, so that this cannot fail.
-        let _ = self.worker.send(Message::ReadAnew);
     }
 
     async fn answer(
@@ -88,15 +79,13 @@ impl Answering {
         request: Box<IdentityRequest>,
         caller: &Caller,
     ) -> (Option<HttpResponse>, Option<Outcome>) {
-        let (reply, verdict) = oneshot::channel();
-        let _ = self.worker.send(Message::Ask(Ask::new(request, reply)));
-        match timeout(LONGEST_WAIT, verdict).await {
-            Ok(Ok(Verdict::Reply(reply, delivery))) => {
+        match timeout(LONGEST_WAIT, self.desk.clone().answer(request)).await {
+            Ok(Verdict::Reply(reply, delivery)) => {
                 *locked(&caller.delivery) = delivery;
                 (reply.response, reply.outcome)
             }
-            Ok(Ok(Verdict::Unavailable)) | Err(_) => (Some(HttpResponse::unavailable()), None),
-            Ok(Ok(Verdict::Failed) | Err(_)) => (Some(HttpResponse::internal_error()), None),
+            Ok(Verdict::Unavailable) | Err(_) => (Some(HttpResponse::unavailable()), None),
+            Ok(Verdict::Failed) => (Some(HttpResponse::internal_error()), None),
         }
     }
 }
@@ -185,6 +174,6 @@ fn too_slow() -> HttpResponse {
 
 /// The maximum time to receive a body.
 const LONGEST_BODY: Duration = Duration::from_secs(10);
-/// The maximum time to wait for the worker. Other commands may have locked the home.
+/// The maximum time to wait for the home. Other commands may have locked it.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 const MOST_THROWN_AWAY: usize = 1024 * 1024;

@@ -29,7 +29,7 @@ pub(crate) enum Entry<'a> {
         remote: SocketAddr,
         reason: &'a str,
     },
-    /// This side could not handle a request or a batch.
+    /// This side could not handle a request.
     Failed {
         peer: Option<&'a ClusterId>,
         failure: &'a Failure,

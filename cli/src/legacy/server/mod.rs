@@ -2,7 +2,7 @@
 //! a home.
 //!
 //! ```text
-//!   listener ──▶ connection ──▶ answer ──▶ worker (one thread, the home) ──▶ home
+//!   listener ──▶ connection ──▶ answer ──▶ desk (one request at a time) ──▶ home
 //!     limit      TLS, timeouts    │  ▲
 //!                                 ▼  │
 //!                               hold_back: delays clients that guess tokens
@@ -13,16 +13,15 @@
 
 mod answer;
 mod connection;
-mod delivery;
+mod desk;
 mod hold_back;
-mod home_worker;
 mod log;
+mod turns;
 
 use std::{
     io,
     net::{IpAddr, SocketAddr},
     sync::Arc,
-    thread,
     time::Duration,
 };
 
@@ -32,13 +31,13 @@ use tokio::{
     net::{TcpListener, TcpSocket},
     runtime::{Builder, Runtime},
     signal::unix::{Signal, SignalKind, signal},
-    sync::{Semaphore, mpsc, oneshot, watch},
+    sync::{Semaphore, oneshot, watch},
     task::JoinSet,
 };
 use tokio_rustls::TlsAcceptor;
 
 pub(crate) use self::log::{Entry, Log};
-use self::{answer::Answering, hold_back::HoldBack, home_worker::HomeWorker};
+use self::{answer::Answering, desk::Desk, hold_back::HoldBack};
 use super::foreign_side::ForeignSide;
 use crate::{
     failure::Result,
@@ -56,7 +55,7 @@ pub(crate) struct Server {
 /// Everything that a server needs for its answers.
 pub(crate) struct Service {
     pub(crate) side: ForeignSide,
-    /// The home. Other commands may use it whenever the worker has no batch.
+    /// The home. Other commands may use it between two requests.
     pub(crate) home: Resting,
     pub(crate) tls: Arc<ServerConfig>,
     pub(crate) most_connections: usize,
@@ -105,16 +104,10 @@ impl Server {
             log,
         } = service;
         let (side, log) = (Arc::new(side), Arc::new(log));
-        let (sender, inbox) = mpsc::unbounded_channel();
-        let worker = HomeWorker::new(home, side.clone(), sender.downgrade(), log.clone());
-        let worker = thread::Builder::new()
-            .name("home-worker".to_owned())
-            .spawn(move || worker.run(inbox))
-            .context("the server's threads cannot be started")?;
         let answering = Arc::new(Answering {
             foreign: side.foreign().clone(),
             hold_back: HoldBack::new(side.policy().limits.clone()),
-            worker: sender,
+            desk: Arc::new(Desk::new(home, side.clone(), log.clone())),
             side,
             log: log.clone(),
         });
@@ -129,10 +122,9 @@ impl Server {
             address: self.address,
         });
         let result = self.runtime.block_on(listening.run(stop));
-        // The worker writes the last deliveries to the disk before it ends.
-        let ended = worker.join();
+        // What a request does with the home is done before the runtime ends.
+        drop(self.runtime);
         log.write(&Entry::Stopped);
-        ended.map_err(|_| anyhow::anyhow!("the thread that uses the home has failed"))?;
         result
     }
 }
@@ -156,7 +148,7 @@ impl Listening {
                 event = stop.next() => match event {
                     Told::Stop => break,
                     Told::ReadAnew => {
-                        self.answering.read_anew();
+                        self.answering.desk.read_anew();
                         continue;
                     }
                 },
