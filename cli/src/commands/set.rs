@@ -2,7 +2,11 @@
 //! renewed.
 
 use clap::{ValueEnum, builder::PossibleValue};
-use liqo_auth::{crypto::CaBundle, model::ClusterId, policy::Policy};
+use liqo_auth::{
+    crypto::CaBundle,
+    model::{AuthParams, ClusterId, Tenant},
+    policy::Policy,
+};
 
 use super::{aws, endpoint};
 use crate::{
@@ -64,9 +68,7 @@ fn set_endpoint(context: &Context, change: impl FnOnce(&mut Home) -> Result<Stri
     if let Some(warning) = endpoint::loopback(&home) {
         context.printer.warning(&warning);
     }
-    let peers = overview::peers(&home);
-    let consumers = peers.iter().filter(|(_, role)| *role == Role::Consumer);
-    let consumers: Vec<&str> = consumers.map(|(peer, _)| peer.as_str()).collect();
+    let consumers = with_earlier_endpoint(&home)?;
     if !consumers.is_empty() {
         context.printer.message(&format!(
             "Generate the Identities of these consumers again, and send them: {}. Each has pinned the earlier API server and CA, and takes the new ones after its administrator has run `release`.",
@@ -74,6 +76,22 @@ fn set_endpoint(context: &Context, change: impl FnOnce(&mut Home) -> Result<Stri
         ));
     }
     Ok(())
+}
+
+/// The consumers that were given another endpoint than the present one.
+fn with_earlier_endpoint(home: &Home) -> Result<Vec<&str>> {
+    let ca = home.ca_bundle(&home.settings)?;
+    let ca = ca.as_ref().map_or(&[][..], CaBundle::pem);
+    let is_earlier = |given: &AuthParams| {
+        given.api_server != home.settings.api_server.as_str() || given.ca.as_slice() != ca
+    };
+    let tenants = home.all::<Tenant>().filter(|tenant| {
+        let given = tenant.status.auth_params.as_ref();
+        given.is_some_and(is_earlier)
+    });
+    Ok(tenants
+        .map(|tenant| tenant.spec.cluster_id.as_str())
+        .collect())
 }
 
 fn set_renewal(context: &Context, scheme: RenewalName, provider: &ClusterId) -> Result<()> {

@@ -4,7 +4,7 @@
 use std::fs;
 
 use super::ways_out::{AUTHENTICATE, OF_CONSUMER, command_in, is_well, with_peering};
-use crate::tool::Folder;
+use crate::tool::{Folder, make_ca};
 
 /// A lost provider has another CA, and one that has moved has another address.
 #[test]
@@ -15,6 +15,32 @@ fn a_provider_that_was_lost_or_has_moved_is_taken_again() {
     taken_again(&folder, by_files);
     folder.ok("set api-server https://172.19.0.4:6443 --home cl-provider");
     taken_again(&folder, by_files);
+}
+
+/// Whoever has the present address has to do nothing.
+#[test]
+fn a_change_names_the_consumers_that_have_another_address() {
+    let folder = with_peering();
+    let first = folder.run(
+        "get tenant cl-consumer --home cl-provider -o jsonpath={.status.authParams.apiServer}",
+    );
+    make_ca(&folder);
+    let set = |change: &str| {
+        let run = folder.run(&format!("set {change} --home cl-provider"));
+        assert_eq!(run.code, 0, "{run:?}");
+        run.err
+    };
+    for (changed, as_before) in [
+        (
+            "api-server https://172.19.0.4:6443",
+            &*format!("api-server {}", first.out),
+        ),
+        ("ca ca.crt", "ca --default"),
+    ] {
+        let told = set(changed);
+        assert!(told.contains("send them: cl-consumer. "), "{told}");
+        assert_eq!(set(as_before), "");
+    }
 }
 
 /// What the provider has told before is not compared with what is pinned now.
