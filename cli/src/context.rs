@@ -226,11 +226,30 @@ impl Context {
 
     /// Prints a manifest.
     pub(crate) fn manifest(&self, value: &SecretValue, format: Format) -> Result<()> {
-        match format {
-            Format::Yaml => self.printer.result(&value.to_yaml()?),
-            Format::Json => self.printer.result(&value.to_json()),
-        }
+        self.printer.result(&in_format(value, format)?)
     }
+
+    /// Prints the manifest that a command makes for another cluster, also in a trial, unless the
+    /// home has to record something first: what is signed is not given away before that.
+    pub(crate) fn made(&self, home: &Home, value: &SecretValue, format: Format) -> Result<()> {
+        if !home.is_trial() {
+            return self.manifest(value, format);
+        }
+        if home.is_saved() {
+            return self.printer.print(&in_format(value, format)?);
+        }
+        self.printer.message(
+            "The object itself is not printed: what it signs is recorded before it is given away.",
+        );
+        Ok(())
+    }
+}
+
+fn in_format(value: &SecretValue, format: Format) -> Result<Zeroizing<String>> {
+    Ok(match format {
+        Format::Yaml => value.to_yaml()?,
+        Format::Json => value.to_json(),
+    })
 }
 
 fn picked(value: &SecretValue, template: &Template) -> Result<String> {

@@ -64,7 +64,12 @@ pub(super) fn tenant(context: &Context, arguments: &GenerateTenant) -> Result<()
         context.printer.warning(&warning);
     }
     consumer.home.save()?;
-    print(context, placed(tenant, &home).into(), arguments.output)
+    print(
+        context,
+        &home,
+        placed(tenant, &home).into(),
+        arguments.output,
+    )
 }
 
 /// The object in the namespace that the other cluster has for this one, unless it names
@@ -127,7 +132,7 @@ pub(super) fn identity(context: &Context, arguments: &GenerateIdentity) -> Resul
     if let Some(warning) = endpoint::loopback(&home) {
         context.printer.warning(&warning);
     }
-    print(context, identity.into(), arguments.output)
+    print(context, &home, identity.into(), arguments.output)
 }
 
 /// The Tenant for the nonce that this side has signed before.
@@ -159,6 +164,6 @@ fn expired_nonce(consumer: &ConsumerSide<'_>) -> Result<Option<String>> {
     }))
 }
 
-fn print(context: &Context, object: Object, format: Format) -> Result<()> {
-    context.manifest(&SecretValue::new(object.to_value()), format)
+fn print(context: &Context, home: &Home, object: Object, format: Format) -> Result<()> {
+    context.made(home, &SecretValue::new(object.to_value()), format)
 }

@@ -39,7 +39,7 @@ pub(super) fn run(context: &Context, kind: Kind, arguments: &GenerateCarried) ->
         let replica = replica(&home, peer, &found.id())?;
         (replica, "kubectl apply -f -".to_owned())
     };
-    context.manifest(&value, arguments.output)?;
+    context.made(&home, &value, arguments.output)?;
     context.printer.message(&format!(
         "{peer} takes it with: {command}\nOr, in place of kubectl, with: {} apply -f -",
         program()

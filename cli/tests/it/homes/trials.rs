@@ -117,6 +117,35 @@ fn each_command_that_writes_can_be_tried() {
 }
 
 /// The sentences before the differences count them.
+/// What is made for the other cluster can be piped, unless it first has to be recorded.
+#[test]
+fn what_is_made_is_printed_in_a_trial_if_nothing_has_to_be_recorded() {
+    let folder = Folder::with_homes();
+    let nonce = "nonce --home cl-provider --remote-cluster-id cl-consumer";
+    folder.ok(&format!("create {nonce}"));
+    let nonce = folder.ok(&format!("get {nonce}"));
+    let generate = "generate tenant --home cl-consumer --remote-cluster-id cl-provider";
+    let unrecorded = folder.run(&format!("{generate} --nonce {nonce} --dry-run"));
+    assert!(!unrecorded.out.contains("kind: Tenant"), "{unrecorded:?}");
+    let why =
+        "The object itself is not printed: what it signs is recorded before it is given away.";
+    assert!(unrecorded.err.starts_with(why), "{unrecorded:?}");
+
+    let tenant = folder.ok(&format!("{generate} --nonce {nonce}"));
+    folder.ok_with("apply -f - --home cl-provider", &tenant);
+    for made in [
+        generate,
+        "generate identity --home cl-provider --remote-cluster-id cl-consumer",
+    ] {
+        let made_now = folder.ok(made);
+        for trial in ["--dry-run", "--now +1h"] {
+            let run = folder.run(&format!("{made} {trial}"));
+            assert_eq!((run.code, &*run.err), (0, "Nothing would change.\n"));
+            assert_eq!(run.out, made_now);
+        }
+    }
+}
+
 #[test]
 fn a_summary_comes_first() {
     let folder = Folder::with_homes();
@@ -160,11 +189,13 @@ enum End {
     Changes,
     /// There is nothing to write.
     Same,
+    /// There is nothing to write. It shows what the command makes for the other cluster.
+    Made,
     /// The command is refused with exit code 4, and the trial, too.
     Refused,
 }
 
-use End::{Changes, Refused, Same};
+use End::{Changes, Made, Refused, Same};
 
 /// The commands that write, each with a command line that changes something, where there is
 /// one.
@@ -208,17 +239,17 @@ const WRITERS: &[(&str, &str, End)] = &[
     (
         "generate tenant",
         "generate tenant --home cl-consumer --remote-cluster-id cl-provider",
-        Same,
+        Made,
     ),
     (
         "generate identity",
         "generate identity --home cl-provider --remote-cluster-id cl-consumer",
-        Same,
+        Made,
     ),
     (
         "generate resourceslice",
         "generate rs mypool --home cl-consumer --remote-cluster-id cl-provider",
-        Same,
+        Made,
     ),
     (
         "generate renew",
@@ -427,7 +458,8 @@ fn each_command_is_tried_or_says_why_not() {
         assert_eq!(log, self::log(&folder), "{name}");
         let told = match run.err.lines().last() {
             Some("Nothing was changed (--dry-run).") => Changes,
-            Some("Nothing would change.") => Same,
+            Some("Nothing would change.") if run.out.is_empty() => Same,
+            Some("Nothing would change.") => Made,
             _ => Refused,
         };
         assert_eq!(told, *end, "{name}: {run:?}");
@@ -436,6 +468,7 @@ fn each_command_is_tried_or_says_why_not() {
             if told == Refused { 4 } else { 0 },
             "{name}: {run:?}"
         );
-        assert_eq!(!run.out.is_empty(), told == Changes, "{name}: {run:?}");
+        let shows = matches!(told, Changes | Made);
+        assert_eq!(!run.out.is_empty(), shows, "{name}: {run:?}");
     }
 }
