@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use self::{known_slices::KnownSlices, reservation::Reservation};
 use crate::{
     crypto::{Fingerprint, Nonce},
-    error::{Error, LocalFault},
+    error::{Error, LocalFault, PeerIncompatible},
     machine::{Holder, plan, record::OneRecord, record_bytes, sealed},
     model::{ClusterId, ObjectRef, Secret, Timestamp, sparse},
     verify::EndpointPins,
@@ -100,6 +100,34 @@ pub(crate) struct Asked {
     /// Whether the answer could not be used.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub(super) unusable: bool,
+    /// The pinned value from which the unusable answer differed. None if something else was wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) differed_in: Option<Pinned>,
+}
+
+/// A value that every later Identity must contain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Pinned {
+    ApiServer,
+    Ca,
+}
+
+impl Pinned {
+    /// The pinned value from which a refused answer differs.
+    pub(super) fn of(error: &Error) -> Option<Self> {
+        let differs = *error.fault() == PeerIncompatible::EndpointChanged.into();
+        let is_ca = error.at().field.ends_with(".ca");
+        differs.then_some(if is_ca { Self::Ca } else { Self::ApiServer })
+    }
+
+    /// Its field in an Identity.
+    pub(super) const fn field(self) -> &'static str {
+        match self {
+            Self::ApiServer => "spec.authParams.apiServer",
+            Self::Ca => "spec.authParams.ca",
+        }
+    }
 }
 
 /// The side that starts a renewal.

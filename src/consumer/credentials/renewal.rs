@@ -22,7 +22,7 @@ use crate::{
     consumer::{
         AcceptedIdentity, RenewalScheme,
         record::Plan,
-        record::{Asked, Received, RenewedBy},
+        record::{Asked, Pinned, Received, RenewedBy},
         replication_labels,
     },
     crypto::Csr,
@@ -96,9 +96,7 @@ pub(super) fn of(
     };
     let mode = context.mode(context.renewed_by());
     match received.asked {
-        Some(asked) if asked.unusable => {
-            context.cannot(PeerIncompatible::RenewalUnusable { since: asked.at })
-        }
+        Some(asked) if asked.unusable => context.unusable(asked),
         Some(asked) => awaited(asked.at),
         None if context.is_wanted_now(mode) => Renewal::Due,
         None if now < due => Renewal::NotBefore(due),
@@ -123,8 +121,22 @@ impl HolderContext<'_> {
     }
 
     fn cannot(&self, fault: PeerIncompatible) -> Renewal {
+        self.cannot_for(fault, "spec.authParams.signedCRT")
+    }
+
+    fn cannot_for(&self, fault: PeerIncompatible, field: &'static str) -> Renewal {
         let identity = self.identity.map(Resource::id);
-        Renewal::PeerCannot(Error::new(fault, identity, "spec.authParams.signedCRT"))
+        Renewal::PeerCannot(Error::new(fault, identity, field))
+    }
+
+    /// The answer is gone. Its fault counts as long as this side keeps what it differed from.
+    fn unusable(&self, asked: Asked) -> Renewal {
+        let record = self.look.observed.record();
+        let has_pins = record.is_some_and(|record| record.endpoint.is_some());
+        match asked.differed_in.filter(|_| has_pins) {
+            Some(pinned) => self.cannot_for(PeerIncompatible::EndpointChanged, pinned.field()),
+            None => self.cannot(PeerIncompatible::RenewalUnusable { since: asked.at }),
+        }
     }
 
     /// The side that renews, if the provider's answers have shown this side.
@@ -212,6 +224,7 @@ impl HolderContext<'_> {
             // Liqo 1.0 and 1.1 sign the request again at each event of a Renew. So a
             // Renew with an unusable answer must not stay.
             asked.unusable = true;
+            asked.differed_in = Pinned::of(error);
             plan.records
                 .change(|record| record.set_received(&self.holder, received));
         }
@@ -266,6 +279,7 @@ impl HolderContext<'_> {
         let asked = Some(Asked {
             at: self.look.now,
             unusable: false,
+            differed_in: None,
         });
         plan.records
             .change(|record| record.set_received(&self.holder, Received { asked, ..received }));

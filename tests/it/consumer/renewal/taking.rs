@@ -2,9 +2,9 @@
 
 use liqo_auth::{
     consumer::{Renewal, RenewalScheme},
-    crypto::{CertificateChain, CertificateError},
+    crypto::{Authority, CertificateChain, CertificateError, Entropy},
     error::{Fault, PeerIncompatible, PeerMisbehaved, Precondition},
-    model::{AuthParams, Kind, Object, ResourceSliceConditionStatus::Accepted, Timestamp},
+    model::{AuthParams, Bytes, Kind, Object, ResourceSliceConditionStatus::Accepted, Timestamp},
     policy::Policy,
 };
 
@@ -95,16 +95,63 @@ fn a_bad_answer_in_a_renew_is_refused_and_the_identity_stays() {
                 // After a bad answer, the provider is not asked again, and so
                 // it signs no more.
                 assert_eq!(home.renew(), None, "{name}");
-                assert!(matches!(
-                    home.held().renewal,
-                    Renewal::PeerCannot(error) if matches!(
-                        error.fault(),
-                        Fault::PeerIncompatible(PeerIncompatible::RenewalUnusable { .. })
-                    )
-                ));
+                let (cause, _) = reported(&home);
+                let is_kept = cause == PeerIncompatible::EndpointChanged.into();
+                assert!(is_kept || is_unusable(&cause), "{name}: {cause:?}");
+                assert_eq!(is_kept, name == "another API server");
             }
         }
     }
+}
+
+/// The answer is deleted, and what it differed from is still named, until the pins are released.
+#[test]
+fn a_changed_endpoint_stays_the_cause_of_a_refused_renewal() {
+    type Tamper = fn(&mut AuthParams, Timestamp);
+    let cases: [(&str, Tamper); 2] = [
+        ("spec.authParams.apiServer", |given, _| {
+            given.api_server = "https://203.0.113.9:6443".to_owned();
+        }),
+        ("spec.authParams.ca", |given, now| {
+            let entropy = Entropy::from_bytes([8; 32]);
+            let other = Authority::new("other", now, YEAR, &entropy).unwrap();
+            given.ca = Bytes::from(other.ca_bundle().pem());
+        }),
+    ];
+    for (field, tamper) in cases {
+        let mut home = Home::authenticated(HOUR);
+        home.now = home.now + 41 * MINUTE;
+        home.settle();
+        let mut given = home.issue(YEAR);
+        tamper(&mut given, home.now);
+        home.answer_renew(given);
+        home.settle();
+        assert_eq!(home.renew(), None);
+        assert_eq!(
+            reported(&home),
+            (PeerIncompatible::EndpointChanged.into(), field.to_owned())
+        );
+        let step = home.consumer.release_pins(&home.view()).unwrap();
+        home.carry_out(step);
+        let (cause, field) = reported(&home);
+        assert!(is_unusable(&cause), "{cause:?}");
+        assert_eq!(field, "spec.authParams.signedCRT");
+    }
+}
+
+/// Why the next certificate does not come, and the field of the Identity.
+fn reported(home: &Home) -> (Fault, String) {
+    let Renewal::PeerCannot(error) = home.held().renewal else {
+        panic!("{:?}", home.held().renewal);
+    };
+    (error.fault().clone(), error.at().field.to_string())
+}
+
+fn is_unusable(fault: &Fault) -> bool {
+    matches!(
+        fault,
+        Fault::PeerIncompatible(PeerIncompatible::RenewalUnusable { .. })
+    )
 }
 
 #[test]
