@@ -7,9 +7,9 @@ use liqo_auth::{
 
 use super::doctor;
 use crate::{
-    failure::{Code, Failure, Result},
+    failure::{Failure, Result},
     home::Home,
-    overview::{Peering, Renewal},
+    overview::Peering,
     peering::provider_side::unsigned,
 };
 
@@ -85,17 +85,11 @@ impl Left {
 /// What is refused of the peering, with the way out.
 fn refused(peering: &Peering) -> Option<Failure> {
     let peer = &peering.peer;
-    if let Some(refusal) = peering.refused_answers().next() {
-        let error = &refusal.refused.as_ref()?.error;
-        return Some(Failure::with_way_out(peer, error, &refusal.way_out));
-    }
-    let why = peering
-        .certificates()
-        .find_map(|(_, certificate)| match &certificate.renewal {
-            Renewal::Cannot(why) => Some(why.clone()),
-            _ => None,
-        })?;
-    Some(Failure::new(Code::Refused, format!("{peer}: {why}")))
+    let renewals = peering.certificates();
+    let mut renewals = renewals.filter_map(|(_, certificate)| certificate.refused.as_deref());
+    let refusal = peering.refused_answers().next().or(renewals.next())?;
+    let error = &refusal.refused.as_ref()?.error;
+    Some(Failure::with_way_out(peer, error, &refusal.way_out))
 }
 
 /// The Identity that this side has lost: it has no certificate to renew.

@@ -400,7 +400,7 @@ pub(super) fn renewed(certificate: Option<&Certificate>, now: Timestamp) -> Stri
         Some(Renewal::NotBefore(due)) => format!("in {}", age(due.since(now))),
         Some(Renewal::Due) => "now".to_owned(),
         Some(Renewal::Awaited) => "awaited".to_owned(),
-        Some(Renewal::ByHand | Renewal::Cannot(_)) => "never".to_owned(),
+        Some(Renewal::ByHand | Renewal::Cannot) => "never".to_owned(),
     }
 }
 
@@ -428,7 +428,7 @@ fn tone_of_end(peering: &Peering, certificate: &Certificate, now: Timestamp) -> 
 
 /// Whether the answer to a renewal is refused.
 fn tone_of_renewal(certificate: &Certificate) -> Option<Tone> {
-    matches!(certificate.renewal, Renewal::Cannot(_)).then_some(Tone::Bad)
+    matches!(certificate.renewal, Renewal::Cannot).then_some(Tone::Bad)
 }
 
 /// What a peering waits for, with semicolons between the parts.

@@ -100,6 +100,9 @@ pub(crate) struct Certificate {
     pub(crate) until: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) due: Option<String>,
+    /// Why the next one does not come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) refused: Option<Box<Refusal>>,
     #[serde(skip)]
     pub(crate) begins: Timestamp,
     #[serde(skip)]
@@ -117,8 +120,8 @@ pub(crate) enum Renewal {
     Awaited,
     /// An administrator has made the kubeconfig, and makes the next one.
     ByHand,
-    /// The answer to the renewal is refused.
-    Cannot(String),
+    /// The next certificate does not come, or its answer is refused: `refused` says why.
+    Cannot,
     /// The end of the certificate is not known.
     None,
 }
@@ -127,7 +130,7 @@ impl Renewal {
     /// Whether the next certificate is due, and is not there.
     pub(crate) const fn is_owed(&self) -> bool {
         match self {
-            Self::Cannot(_) | Self::Due | Self::Awaited => true,
+            Self::Cannot | Self::Due | Self::Awaited => true,
             Self::NotBefore(_) | Self::ByHand | Self::None => false,
         }
     }
@@ -301,6 +304,7 @@ impl Certificate {
                 Renewal::NotBefore(due) => Some(due.to_string()),
                 _ => None,
             },
+            refused: None,
             begins: certificate.not_before,
             ends,
             renewal,

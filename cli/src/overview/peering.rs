@@ -4,12 +4,12 @@ use liqo_auth::{
     assurance::peer_version::{self, Ability, Evidence},
     consumer,
     error::{Fault, PolicyRefusal},
-    machine::{Awaited, Holder, HolderStatus, Machine, Notice, Stage, Status},
+    machine::{Awaited, Holder, HolderStatus, Machine, Notice, Refused, Stage, Status},
     model::{ClusterId, ResourceSliceConditionStatus as Decision, names},
     provider,
 };
 
-use super::{Certificate, Peering, Renewal, Slice, waiting};
+use super::{Certificate, Peering, Renewal, Role, Slice, waiting};
 use crate::{
     context::Context,
     failure::Result,
@@ -76,7 +76,7 @@ fn peering<M: Machine + PeerRole>(side: &Driver<'_, M>) -> Result<Peering> {
     let status = side.machine.look(&side.view(), now);
     let status = status.map_err(|error| side.failure(&error))?;
     let slices = status.slices.iter();
-    let slices = slices.filter_map(|slice| shown_slice(slice, &status));
+    let slices = slices.filter_map(|slice| shown_slice(slice, &status, role, side.home));
     Ok(Peering {
         peer: side.peer.to_string(),
         role,
@@ -87,7 +87,7 @@ fn peering<M: Machine + PeerRole>(side: &Driver<'_, M>) -> Result<Peering> {
         condition_held: status.is_condition_held,
         nonce_until: status.nonce_until,
         peer_version: None,
-        certificate: certificate(&status.control_plane, &status),
+        certificate: certificate(&status.control_plane, &status, role, side.home),
         slices: slices.collect(),
         waits_for: waiting::waits_for(&status, role, side.home),
         refused: waiting::refusals(&status, role, side.home),
@@ -97,13 +97,29 @@ fn peering<M: Machine + PeerRole>(side: &Driver<'_, M>) -> Result<Peering> {
     })
 }
 
-fn certificate(holder: &HolderStatus, status: &Status) -> Option<Certificate> {
-    let certificate = holder.certificate.as_ref()?;
-    Some(Certificate::new(certificate, renewal(holder, status)))
+fn certificate(
+    holder: &HolderStatus,
+    status: &Status,
+    role: Role,
+    home: &Home,
+) -> Option<Certificate> {
+    let renewal = renewal(holder, status);
+    let refused = holder
+        .refused
+        .as_ref()
+        .filter(|_| renewal == Renewal::Cannot);
+    let refused = refused.map(|error| Refused {
+        object: error.at().object.clone(),
+        error: error.clone(),
+    });
+    Some(Certificate {
+        refused: refused.map(|it| Box::new(waiting::refusal(it, &status.peer, role, home))),
+        ..Certificate::new(holder.certificate.as_ref()?, renewal)
+    })
 }
 
 /// The overview of a slice.
-fn shown_slice(slice: &HolderStatus, status: &Status) -> Option<Slice> {
+fn shown_slice(slice: &HolderStatus, status: &Status, role: Role, home: &Home) -> Option<Slice> {
     let Holder::Slice(name) = &slice.holder else {
         return None;
     };
@@ -119,7 +135,7 @@ fn shown_slice(slice: &HolderStatus, status: &Status) -> Option<Slice> {
         resources,
         cordoned: slice.cordoned == Some(true),
         denied: decisions.contains(&Some(Decision::Denied)),
-        certificate: certificate(slice, status).filter(|_| is_needed),
+        certificate: certificate(slice, status, role, home).filter(|_| is_needed),
     })
 }
 
@@ -145,7 +161,7 @@ fn renewal(holder: &HolderStatus, status: &Status) -> Renewal {
         {
             Renewal::Due
         }
-        (Some(_), None, Some(error)) => Renewal::Cannot(error.to_string()),
+        (Some(_), None, Some(_)) => Renewal::Cannot,
         (Some(_), None, None) if is_awaited => Renewal::Awaited,
         (Some(_), None, None) => Renewal::Due,
     }

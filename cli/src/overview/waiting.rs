@@ -32,7 +32,7 @@ pub(crate) struct Waits {
 }
 
 /// Something that is refused, or that nobody knows.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Refusal {
     /// None if the peering could not be judged.
     #[serde(flatten)]
@@ -191,18 +191,24 @@ impl By {
 
 /// What is refused, and the way out.
 pub(super) fn refusals(status: &Status, role: Role, home: &Home) -> Vec<Refusal> {
-    let of = |refused: &Refused| {
-        let unread = unreadable(&refused.error).and_then(|id| remedies::unread(home, id));
-        let way_out = unread.unwrap_or_else(|| way_out(home, &status.peer, role, &refused.error));
-        let remedy = refused.error.remedy();
-        Refusal {
-            command: remedy.and_then(|it| remedies::command(home, &status.peer, role, &it)),
-            text: format!("{}. {way_out}", with_rule(&refused.error)),
-            way_out,
-            refused: Some(refused.clone()),
-        }
-    };
-    status.refused.iter().map(of).collect()
+    let refused = status.refused.iter();
+    refused
+        .map(|refused| refusal(refused.clone(), &status.peer, role, home))
+        .collect()
+}
+
+/// A refusal, and the way out.
+pub(super) fn refusal(refused: Refused, peer: &ClusterId, role: Role, home: &Home) -> Refusal {
+    let error = &refused.error;
+    let unread = unreadable(error).and_then(|id| remedies::unread(home, id));
+    let way_out = unread.unwrap_or_else(|| way_out(home, peer, role, error));
+    let remedy = error.remedy();
+    Refusal {
+        command: remedy.and_then(|it| remedies::command(home, peer, role, &it)),
+        text: format!("{}. {way_out}", with_rule(error)),
+        way_out,
+        refused: Some(refused),
+    }
 }
 
 /// Whether a peering stays as it is without the remedy. A key is in force before somebody has
@@ -265,11 +271,11 @@ fn told(remedy: &Remedy, peer: &ClusterId, role: Role, home: &Home) -> Told {
             object.name
         )),
         Remedy::AuthenticateAgain => here(format!("authenticate with {peer} again")),
+        Remedy::Release => here(format!("release {peer}, whose address or CA has changed")),
         // A refusal has these remedies.
         Remedy::ReplaceNonce
         | Remedy::CarryNonce
         | Remedy::CarryRequest { .. }
-        | Remedy::Release
         | Remedy::SignAgain { .. }
         | Remedy::RequestSlice { .. }
         | Remedy::DeleteSlice { .. } => here(format!("the remedy {}", remedy.code())),

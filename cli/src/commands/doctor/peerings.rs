@@ -98,6 +98,11 @@ pub(in crate::commands) fn of_waits(
         _ if waits.remedy == Some(Remedy::AuthenticateAgain) => {
             authenticate_again(home, &peering.peer)
         }
+        _ if waits.remedy == Some(Remedy::Release) => {
+            let mut certificates = peering.certificates();
+            let refused = certificates.find_map(|(_, certificate)| certificate.refused.as_ref());
+            refused?.way_out.clone()
+        }
         Some(command) => format!("{}. The command is {command}", waits.deed),
         None if waits.is_for_the_signer() => what_signer_needs(home, &peering.peer.parse().ok()?),
         None => waits.deed.clone(),
@@ -198,6 +203,9 @@ fn ailment(remedy: &Remedy, peer: &str) -> Option<String> {
         Remedy::AuthenticateAgain => {
             Some(format!("the next certificate from {peer} does not come"))
         }
+        Remedy::Release => Some(format!(
+            "the next certificate from {peer} is refused: it leads to another address or CA than what is pinned"
+        )),
         Remedy::DeleteAccessKey { access_key_id, .. } => Some(format!(
             "the access key {access_key_id} of {peer} is still valid at AWS"
         )),
@@ -214,7 +222,6 @@ fn ailment(remedy: &Remedy, peer: &str) -> Option<String> {
         | Remedy::ReplaceNonce
         | Remedy::CarryNonce
         | Remedy::CarryRequest { .. }
-        | Remedy::Release
         | Remedy::SignAgain { .. }
         | Remedy::RequestSlice { .. }
         | Remedy::DeleteSlice { .. } => None,

@@ -1,9 +1,11 @@
 //! What a person does next, who carries a renewal by hand. On clusters, the controllers do it.
 
+use liqo_auth::error::{Fault, PeerIncompatible};
+
 use crate::{
     home::Home,
     output::{Side, escaped, program},
-    overview::{Certificate, Peering, Renewal, Role},
+    overview::{Certificate, Peering, Refusal, Renewal, Role},
     remedies,
 };
 
@@ -36,9 +38,19 @@ pub(super) fn of(home: &Home, peering: &Peering, is_renewed: bool, side: Side) -
     }
 }
 
-/// Whether the next certificate has to come from the provider, and this side refuses none.
+/// Whether the next certificate has to come from the provider, and this side has refused none.
 fn is_awaited(peering: &Peering, certificate: &Certificate) -> bool {
-    let is_awaited = matches!(certificate.renewal, Renewal::Awaited | Renewal::Cannot(_));
+    let is_unanswered = |refusal: &Refusal| {
+        let fault = refusal.refused.as_ref().map(|it| it.error.fault());
+        matches!(
+            fault,
+            Some(Fault::PeerIncompatible(
+                PeerIncompatible::RenewalUnanswered { .. }
+            ))
+        )
+    };
+    let refused = certificate.refused.as_deref();
+    let is_awaited = certificate.renewal == Renewal::Awaited || refused.is_some_and(is_unanswered);
     is_awaited && peering.refusal_of(certificate).is_none()
 }
 

@@ -67,11 +67,8 @@ impl Outcome<'_> {
     /// Why this side does not take the next one.
     fn refused(&self) -> Option<String> {
         let refusal = self.peering.refusal_of(self.certificate);
-        match (refusal, &self.certificate.renewal) {
-            (Some(refusal), _) => Some(refusal.refused.as_ref()?.error.to_string()),
-            (None, Renewal::Cannot(why)) => Some(why.clone()),
-            (None, _) => None,
-        }
+        let refusal = refusal.or(self.certificate.refused.as_deref())?;
+        Some(refusal.refused.as_ref()?.error.to_string())
     }
 
     fn is_due(&self) -> bool {

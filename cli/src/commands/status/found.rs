@@ -7,7 +7,7 @@ use liqo_auth::model::Timestamp;
 
 use crate::{
     arguments::FailIf,
-    overview::{Certificate, Peering, Renewal, Role, Waits},
+    overview::{Certificate, Peering, Role, Waits},
 };
 
 /// A sentence for each of these that is there, such as `2 refused: consumer cl-a, slice pool of
@@ -57,8 +57,8 @@ fn names(peerings: &[Peering], what: FailIf, now: Timestamp) -> Vec<String> {
 /// are denied or refused in this way.
 fn refused(peering: &Peering) -> Vec<String> {
     let cannot = |certificate: &Option<Certificate>| {
-        let renewal = certificate.as_ref().map(|certificate| &certificate.renewal);
-        matches!(renewal, Some(Renewal::Cannot(_)))
+        let mut certificate = certificate.iter();
+        certificate.any(|certificate| certificate.refused.is_some())
     };
     let mut refusals = peering.refused.iter();
     let own = refusals.any(|refusal| refusal.refused.is_some()) || cannot(&peering.certificate);

@@ -48,7 +48,7 @@ pub(super) fn said(certificate: &Certificate, now: Timestamp) -> String {
         Renewal::Due => "renewal due now".to_owned(),
         Renewal::Awaited => "renewal awaited".to_owned(),
         Renewal::ByHand => "renewed by hand".to_owned(),
-        Renewal::Cannot(_) => "renewal refused".to_owned(),
+        Renewal::Cannot => "renewal refused".to_owned(),
         Renewal::None => return end,
     };
     format!("{end}; {renewal}")
@@ -82,6 +82,7 @@ mod tests {
             fingerprint: String::new(),
             until: String::new(),
             due: None,
+            refused: None,
             begins: at(10),
             ends: at(240),
             renewal,
@@ -127,17 +128,13 @@ mod tests {
             (20, Renewal::Due, "ends in 220d; renewal due now"),
             (240, Renewal::Awaited, "ends in 0s; renewal awaited"),
             (250, Renewal::ByHand, "expired 10d ago; renewed by hand"),
-            (
-                20,
-                Renewal::Cannot(String::new()),
-                "ends in 220d; renewal refused",
-            ),
+            (20, Renewal::Cannot, "ends in 220d; renewal refused"),
             (250, Renewal::None, "expired 10d ago"),
         ] {
             assert_eq!(said(&certificate(renewal), at(now)), words);
         }
         let tone = |renewal: Renewal| tone_of_renewal(&certificate(renewal));
-        assert_eq!(tone(Renewal::Cannot(String::new())), Some(Tone::Bad));
+        assert_eq!(tone(Renewal::Cannot), Some(Tone::Bad));
         assert_eq!(tone(Renewal::ByHand), None);
         assert_eq!(
             legend(Drawing::Ascii, at(0)),
