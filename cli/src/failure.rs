@@ -112,7 +112,7 @@ impl Failure {
             Fault::Precondition(_) => Code::Waiting,
             _ => Code::Refused,
         };
-        let failure = Self::new(code, format!("{subject}: {}. {way_out}", with_rule(error)));
+        let failure = Self::new(code, format!("{subject}: {}. {way_out}", with_code(error)));
         match unreadable(error) {
             Some(id) => failure.for_want_of(id.clone()),
             None => failure,
@@ -149,14 +149,14 @@ fn is_better_held(missing: &Precondition) -> bool {
 
 /// An error of the library as one paragraph.
 pub(crate) fn paragraph(error: &Error) -> String {
-    format!("{}. {}", with_rule(error), error.advice())
+    format!("{}. {}", with_code(error), error.advice())
 }
 
-/// An error of the library, with the rule that is broken.
-pub(crate) fn with_rule(error: &Error) -> String {
+/// An error of the library, with its code and the rule that is broken.
+pub(crate) fn with_code(error: &Error) -> String {
     match error.rule() {
-        None => error.to_string(),
-        Some(rule) => format!("{error} ({rule})"),
+        None => format!("{error} ({})", error.code()),
+        Some(rule) => format!("{error} ({}, {rule})", error.code()),
     }
 }
 

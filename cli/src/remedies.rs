@@ -57,6 +57,14 @@ pub(crate) fn lift_drain(home: &Home, consumer: impl fmt::Display) -> String {
     )
 }
 
+/// What a cordon means, and the command that lifts it.
+pub(crate) fn lift_cordon(home: &Home, consumer: impl fmt::Display) -> String {
+    format!(
+        "{consumer} is cordoned: it gets no new slice until that is lifted. The command is {}.",
+        with_options(home, &format!("uncordon tenant {consumer}"))
+    )
+}
+
 /// How a consumer gets the next Identity of a provider.
 pub(crate) fn authenticate_again(home: &Home, provider: impl fmt::Display) -> String {
     let (program, options, own) = (program(), home.site().options(), home.cluster_id());

@@ -73,7 +73,7 @@ pub(super) fn run(context: &Context, arguments: &Doctor) -> Result<()> {
             findings.extend(peerings.iter().flat_map(|it| peerings::of(&home, it, now)));
             findings.extend(peerings.iter().filter_map(|it| kept::of_peering(&home, it)));
             findings.extend(peerings.iter().flat_map(|it| decisions::denied(&home, it)));
-            notes.extend(peerings.iter().flat_map(decisions::own));
+            notes.extend(peerings.iter().flat_map(|it| decisions::own(&home, it)));
             notes.extend(
                 peerings
                     .iter()

@@ -32,7 +32,7 @@ use super::consumer_name;
 use crate::{
     arguments::Inspect,
     context::Context,
-    failure::{Code, Failure, Result, paragraph, with_rule},
+    failure::{Code, Failure, Result, paragraph, with_code},
     home::{Home, Use},
     input,
     output::{age, counted},
@@ -200,7 +200,7 @@ impl Inspection<'_> {
             None => report.error(error),
             Some(home) => {
                 let way_out = way_out(home, peer, role, error);
-                report.wrong(format!("{}. {way_out}", with_rule(error)));
+                report.wrong(format!("{}. {way_out}", with_code(error)));
             }
         }
     }

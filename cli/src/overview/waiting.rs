@@ -7,7 +7,7 @@ use liqo_auth::{
 use serde::Serialize;
 
 use crate::{
-    failure::{unreadable, with_rule},
+    failure::{unreadable, with_code},
     home::{Home, Signer},
     output::{amounts, escaped},
     remedies::{self, Role, way_out},
@@ -205,7 +205,7 @@ pub(super) fn refusal(refused: Refused, peer: &ClusterId, role: Role, home: &Hom
     let remedy = error.remedy();
     Refusal {
         command: remedy.and_then(|it| remedies::command(home, peer, role, &it)),
-        text: format!("{}. {way_out}", with_rule(error)),
+        text: format!("{}. {way_out}", with_code(error)),
         way_out,
         refused: Some(refused),
     }

@@ -21,7 +21,7 @@ use liqo_auth::{
 pub(crate) use self::peering_user::watches_for_peering_users;
 use crate::{
     environment::{Clock, entropy},
-    failure::{Code, Failure, Result, unreadable, with_rule},
+    failure::{Code, Failure, Result, unreadable, with_code},
     home::{Home, Settings, Signer, awaits_signature},
     output::program,
     peering::{aws_users::AwsUsers, driver::Driver},
@@ -477,7 +477,7 @@ pub(crate) fn refused(home: &Home, peer: &ClusterId, error: &Error) -> Failure {
     let way_out = unread.unwrap_or_else(|| way_out(home, peer, Role::Consumer, error));
     Failure::new(
         code,
-        format!("{}: {}. {way_out}", home.site(), with_rule(error)),
+        format!("{}: {}. {way_out}", home.site(), with_code(error)),
     )
 }
 

@@ -1,12 +1,13 @@
 //! What is denied to a slice, and what waits for the decision of this side's administrator.
 
-use liqo_auth::machine::Remedy;
+use liqo_auth::{machine::Remedy, model::TenantCondition};
 
 use super::Finding;
 use crate::{
     home::Home,
     output::{escaped, program},
     overview::{Peering, Role, Slice},
+    remedies::{lift_cordon, lift_drain},
 };
 
 /// The slices that a provider denies.
@@ -27,11 +28,12 @@ pub(super) fn denied(home: &Home, peering: &Peering) -> Vec<Finding> {
     denied.collect()
 }
 
-/// The slices that this side denies, and the consumer that waits for its approval.
-pub(super) fn own(peering: &Peering) -> Vec<String> {
+/// What this side's administrator has decided and may have forgotten: a cordon or a drain, the
+/// slices that are denied, and the consumer that waits for an approval.
+pub(super) fn own(home: &Home, peering: &Peering) -> Vec<String> {
     let peer = &peering.peer;
     let is_provider = peering.role == Role::Consumer;
-    // Who has set a cordon knows it.
+    // A cordoned slice keeps its certificate.
     let denied = slices(peering).filter(|slice| is_provider && !slice.cordoned);
     let denied = denied.map(|slice| {
         format!(
@@ -45,7 +47,24 @@ pub(super) fn own(peering: &Peering) -> Vec<String> {
     let commands = waits.filter_map(|waits| waits.command.as_ref());
     let approvals = commands
         .map(|command| format!("{peer} waits for this side's approval. The command is {command}."));
-    denied.chain(approvals).collect()
+    held(home, peering)
+        .into_iter()
+        .chain(denied)
+        .chain(approvals)
+        .collect()
+}
+
+/// The condition that this side holds the consumer in, with the command that lifts it.
+fn held(home: &Home, peering: &Peering) -> Option<String> {
+    let peer = &peering.peer;
+    match peering
+        .condition
+        .filter(|_| peering.role == Role::Consumer)?
+    {
+        TenantCondition::Cordoned => Some(lift_cordon(home, peer)),
+        TenantCondition::Drained => Some(lift_drain(home, peer)),
+        _ => None,
+    }
 }
 
 fn slices(peering: &Peering) -> impl Iterator<Item = &Slice> {

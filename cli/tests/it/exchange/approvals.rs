@@ -64,7 +64,7 @@ spec:
     let error = folder.refused(apply, tenant, 3);
     assert!(
         error.contains("spec.authzPolicy")
-            && error.contains("(rule 6)")
+            && error.contains(", rule 6)")
             && error.contains("`tolerateNoHandshake: true`"),
         "{error}"
     );

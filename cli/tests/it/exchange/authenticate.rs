@@ -166,7 +166,7 @@ fn another_key_for_a_known_consumer_is_refused() {
     let run = folder.run("authenticate --home other --remote-home cl-provider");
     assert_eq!(run.code, 3, "{run:?}");
     assert!(
-        run.err.contains("spec.publicKey") && run.err.contains("(rule 5)"),
+        run.err.contains("spec.publicKey") && run.err.contains(", rule 5)"),
         "{}",
         run.err
     );

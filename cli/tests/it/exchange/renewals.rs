@@ -62,7 +62,7 @@ fn a_renewal_is_carried_by_files() {
     let apply = format!("apply --home cl-consumer -f - {LATER}");
     let redirected = renew.replace("172.19.0.3", "172.19.0.4");
     let error = folder.refused(&apply, &redirected, 3);
-    assert!(error.contains("(rule 9)"), "{error}");
+    assert!(error.contains(", rule 9)"), "{error}");
     assert_eq!(
         folder.ok_with(&apply, &renew),
         "renew.authentication.liqo.io/controlplane-cl-provider configured\n"

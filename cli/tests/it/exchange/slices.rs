@@ -194,7 +194,7 @@ fn a_slice_that_somebody_changed_is_refused() {
     assert!(
         error.contains("nothing was changed")
             && error.contains("spec.csr")
-            && error.contains("(rule 1)"),
+            && error.contains(", rule 1)"),
         "{error}"
     );
     // Another consumer cannot ask in its name.
@@ -224,7 +224,7 @@ fn an_answer_that_somebody_changed_is_refused() {
     let redirected = answered.replace("172.19.0.3", "172.19.0.4");
     let error = folder.refused(apply, &redirected, 3);
     assert!(
-        error.contains("apiServer") && error.contains("(rule 9)"),
+        error.contains("apiServer") && error.contains(", rule 9)"),
         "{error}"
     );
     // What was never asked for is not answered.

@@ -170,6 +170,56 @@ fn the_refused_request_of_a_new_slice_fails_no_renewal() {
     );
 }
 
+/// The answer is gone after the first run, and its fault is not.
+#[test]
+fn a_changed_address_is_named_at_each_run_with_a_way_out_that_works() {
+    const LATER: &str = "--now +300d --write-at-this-time";
+    let folder = with_peering();
+    let first = folder.run(
+        "get tenant cl-consumer --home cl-provider -o jsonpath={.status.authParams.apiServer}",
+    );
+    let pinned = format!("This side has pinned the URL {}.", first.out);
+    moved(&folder);
+    let release = "release --home cl-consumer --remote-cluster-id cl-provider";
+    let parts = [
+        "not renewed: certificate from cl-provider. cl-provider: ",
+        "(endpoint-changed, rule 9)",
+        &pinned,
+        release,
+    ];
+    for renew in [BOTH, BOTH, "--home cl-consumer"] {
+        let run = folder.run(&format!("renew {renew} {LATER}"));
+        says(&run, 3, &parts);
+        assert!(!run.err.contains("has to sign"), "{run:?}");
+    }
+    let status = folder.run("status --home cl-consumer --now +300d -o json");
+    let certificate = &json_of(&status)["peerings"][0]["certificate"];
+    let refused = &certificate["refused"];
+    assert_eq!(
+        refused["error"]["code"], "endpoint-changed",
+        "{certificate}"
+    );
+    assert_eq!(refused["command"], format!("liqo-auth {release}"));
+    let status = folder.run("status --home cl-consumer --now +300d");
+    let waits = "this side: release cl-provider, whose address or CA has changed";
+    assert!(status.out.contains(waits), "{status:?}");
+    let doctor = folder.run("doctor --home cl-consumer --now +300d -o json");
+    let findings = json_of(&doctor)["findings"].to_string();
+    assert!(
+        findings.contains(&pinned) && findings.contains(release),
+        "{findings}"
+    );
+
+    folder.ok(&format!("{release} --yes {LATER}"));
+    folder.ok(&format!("authenticate {BOTH} {LATER}"));
+    assert_eq!(
+        folder
+            .run("status --home cl-consumer --now +300d --exit-code")
+            .code,
+        0
+    );
+}
+
 /// What this side refuses is not asked of the peer.
 #[test]
 fn a_refusal_of_this_side_stands_without_advice_for_the_peer() {

@@ -126,16 +126,29 @@ fn a_slice_whose_request_is_denied_is_found() {
     assert!(run.out.contains(expected), "{run:?}");
 }
 
-/// Who has set a cordon knows it, and the consumer does not.
+/// Who has set a cordon knows it, or has forgotten it. The consumer knows only what follows.
 #[test]
-fn a_slice_that_is_denied_by_a_cordon_is_a_finding_of_the_consumer_alone() {
+fn a_slice_that_is_denied_by_a_cordon_is_a_finding_of_the_consumer_and_the_cordon_a_note() {
     let folder = with_peering();
     folder.ok("cordon tenant cl-consumer --home cl-provider");
     folder.ok(CREATE);
     let (what, _) = finding(&folder, "doctor --home cl-consumer");
     assert_eq!(what, "cl-provider denies the resources of the slice mypool");
-    is_well(&folder, "cl-provider");
-    folder.ok("uncordon tenant cl-consumer --home cl-provider");
+    let lift = "uncordon tenant cl-consumer --home cl-provider";
+    assert_eq!(
+        note(&folder, DOCTOR),
+        format!(
+            "cl-consumer is cordoned: it gets no new slice until that is lifted. The command is liqo-auth {lift}."
+        )
+    );
+    folder.ok("drain tenant cl-consumer --home cl-provider");
+    assert_eq!(
+        note(&folder, DOCTOR),
+        format!(
+            "cl-consumer is drained: it gets neither a certificate nor rights until that is lifted. The command is liqo-auth {lift}."
+        )
+    );
+    folder.ok(lift);
     folder.ok("replicate --home cl-consumer --remote-home cl-provider");
     is_well(&folder, "cl-consumer");
 }

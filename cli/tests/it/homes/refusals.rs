@@ -21,7 +21,7 @@ fn a_tenant_of_another_subject() {
         "nothing was changed",
         "Tenant liqo-tenant-cl-consumer/cl-consumer, spec.csr",
         "CN=cl-evil",
-        "(rule 1)",
+        ", rule 1)",
     ] {
         assert!(error.contains(part), "{part}: {error}");
     }
@@ -35,7 +35,7 @@ fn a_tenant_over_another_nonce() {
     folder.ok("create nonce --home cl-provider --remote-cluster-id cl-consumer --replace");
     let error = folder.refused(APPLY, &tenant, 3);
     assert!(
-        error.contains("spec.signature") && error.contains("(rule 4)"),
+        error.contains("spec.signature") && error.contains(", rule 4)"),
         "{error}"
     );
 }
@@ -116,7 +116,7 @@ fn an_identity_with_another_api_server() {
     folder.ok_with(apply, &identity);
     let error = folder.refused(apply, &redirected, 3);
     assert!(
-        error.contains("spec.authParams.apiServer") && error.contains("(rule 9)"),
+        error.contains("spec.authParams.apiServer") && error.contains(", rule 9)"),
         "{error}"
     );
 }

@@ -249,7 +249,7 @@ fn a_slice_is_explained() {
     let run = folder.run_with("inspect - --now 2026-11-21T00:00:00Z", &renamed);
     assert_eq!(run.code, 3, "{run:?}");
     assert!(
-        run.out.contains("  Wrong ") && run.out.contains("(rule 1)"),
+        run.out.contains("  Wrong ") && run.out.contains(", rule 1)"),
         "{}",
         run.out
     );

@@ -75,7 +75,7 @@ fn a_principal_is_no_consumer_with_or_without_a_home() {
         assert_eq!(code, 3, "{value}");
         let report = &value["objects"][0];
         assert_eq!(texts(&report["verified"]), [""; 0]);
-        assert!(texts(&report["wrong"])[0].contains("(rule 7)"), "{value}");
+        assert!(texts(&report["wrong"])[0].contains(", rule 7)"), "{value}");
         assert_eq!(value["verdict"]["apply"], "no");
     }
 }
