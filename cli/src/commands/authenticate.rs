@@ -148,14 +148,14 @@ fn exchange(
     let held = matches!(consumer.stand()?, Some(ConsumerStand::Authenticated(_)));
     let has_new_key = held && consumer.home.has_new_key(&provider_id)?;
     let is_running = held && !has_new_key && matches!(stand, ProviderStand::Authenticated);
-    let is_restored = is_running && answers_another_handshake(&provider, &consumer)?;
+    let is_unproven = is_running && is_unproven(&provider, &consumer)?;
     // A nonce that was made for the running peering is still to be signed.
-    let done = is_running && !is_restored && !provider.awaits_tenant()?;
+    let done = is_running && !is_unproven && !provider.awaits_tenant()?;
     let serves_no_more = matches!(
         &stand,
         ProviderStand::Refused(error) if is_of_a_nonce_that_serves_no_more(error)
     );
-    if has_new_key || is_restored || serves_no_more {
+    if has_new_key || is_unproven || serves_no_more {
         // The new key signs a nonce that no key has signed.
         provider.replace_nonce()?;
     }
@@ -354,13 +354,10 @@ fn know_provider(given: &Known, local: &mut Home, remote: &Home) -> Result<()> {
     keep(local, &provider_id, &said)
 }
 
-/// Whether the provider's Identity answers another nonce than the one that this consumer has signed
-/// last, or does not prove the key that this nonce names: the consumer was restored from before it
-/// signed that, or the provider has another key now.
-fn answers_another_handshake(
-    provider: &ProviderSide<'_>,
-    consumer: &ConsumerSide<'_>,
-) -> Result<bool> {
+/// Whether the provider's Identity does not prove the key that the nonce names which this consumer
+/// has signed last: the consumer was restored from before it signed the present one, or the
+/// provider has another key now.
+fn is_unproven(provider: &ProviderSide<'_>, consumer: &ConsumerSide<'_>) -> Result<bool> {
     let Some(identity) = provider.identity(None)? else {
         return Ok(false);
     };

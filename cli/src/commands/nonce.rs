@@ -71,7 +71,7 @@ pub(super) fn create(context: &Context, arguments: &CreateNonce) -> Result<()> {
 }
 
 /// Whether a Tenant is refused since it signs a nonce that was used, replaced or has expired.
-pub(super) fn is_of_a_nonce_that_serves_no_more(error: &Error) -> bool {
+pub(in crate::commands) fn is_of_a_nonce_that_serves_no_more(error: &Error) -> bool {
     matches!(
         error.fault(),
         Fault::PeerIncompatible(PeerIncompatible::NonceUsed)

@@ -12,6 +12,7 @@ use crate::{
     arguments::{GetNonce, List},
     commands::{
         listing::{age_of, all_readable, in_place_of_table, warn},
+        nonce::is_of_a_nonce_that_serves_no_more,
         unread,
     },
     context::Context,
@@ -127,6 +128,10 @@ fn serves_no_more(context: &Context, home: &mut Home, peer: &ClusterId) -> Resul
             | Phase::Authenticated(_),
             _,
         ) if !provider.awaits_tenant()? => format!("{peer} has signed this nonce already"),
+        (Phase::Refused(error), _) if is_of_a_nonce_that_serves_no_more(&error) => {
+            "this nonce serves no more: it was used or replaced, or its peering has ended"
+                .to_owned()
+        }
         _ => return Ok(None),
     };
     Ok(Some(format!(

@@ -166,9 +166,13 @@ fn a_nonce_that_serves_no_more_is_named_as_such() {
     let late = folder.run(&format!("{GET_NONCE} --now +2d"));
     folder.ok(APPLY);
     let used = folder.run(GET_NONCE);
+    folder.ok("release --home cl-provider --remote-cluster-id cl-consumer --yes");
+    let released = folder.run(GET_NONCE);
+    let no_more = "this nonce serves no more: it was used or replaced, or its peering has ended. ";
     for (run, why) in [
         (late, "this nonce expired at 2"),
         (used, "cl-consumer has signed this nonce already. "),
+        (released, no_more),
     ] {
         assert_eq!((run.code, &run.out), (0, &fresh.out), "{run:?}");
         let next = format!("liqo-auth {CREATE_NONCE} --replace");
