@@ -6,6 +6,7 @@ mod columns;
 mod completions;
 mod consent;
 mod deeds;
+mod documented;
 mod file_names;
 mod glance;
 mod habits;
