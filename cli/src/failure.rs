@@ -10,6 +10,7 @@ use liqo_auth::{
     error::{Error, Fault, LocalFault, Precondition},
     model::ObjectRef,
 };
+pub(crate) use liqo_auth_inspection::{paragraph, with_code};
 use liqo_auth_kube::Unreachable;
 
 /// A failed command: a paragraph for a person, and a code for a script.
@@ -145,19 +146,6 @@ fn is_better_held(missing: &Precondition) -> bool {
         missing,
         Precondition::NotNewer { .. } | Precondition::Older { .. }
     )
-}
-
-/// An error of the library as one paragraph.
-pub(crate) fn paragraph(error: &Error) -> String {
-    format!("{}. {}", with_code(error), error.advice())
-}
-
-/// An error of the library, with its code and the rule that is broken.
-pub(crate) fn with_code(error: &Error) -> String {
-    match error.rule() {
-        None => format!("{error} ({})", error.code()),
-        Some(rule) => format!("{error} ({}, {rule})", error.code()),
-    }
 }
 
 impl fmt::Display for Failure {

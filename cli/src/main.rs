@@ -21,13 +21,10 @@ mod home;
 mod input;
 mod legacy;
 mod limits;
-mod loopback;
 mod output;
 mod overview;
 mod peering;
-mod recognition;
 mod remedies;
-mod subject;
 mod values;
 mod verbosity;
 

@@ -19,6 +19,8 @@ use liqo_auth::{
 use serde_json::json;
 
 use self::received::Received;
+use liqo_auth_inspection::Recognised;
+
 use super::{answer::APPLIED, get, known::keep};
 use crate::{
     arguments::Apply,
@@ -31,7 +33,6 @@ use crate::{
         consumer_side::{ConsumerSide, ConsumerStand},
         provider_side::{ProviderSide, ProviderStand, refused},
     },
-    recognition::Recognised,
     remedies::{self, Role},
 };
 

@@ -15,16 +15,15 @@ use liqo_auth::{
     crypto::{Algorithm, SigningKey},
     model::{ConfigMap, ObjectRef, Timestamp, names},
 };
+use liqo_auth_inspection::{is_loopback, refusal_of_name};
 use serde_json::json;
 
 use self::other_keys::OtherKeys;
-use super::consumer_name;
 use crate::{
     arguments::Doctor,
     context::{Context, load},
     failure::{Failure, Result, paragraph},
     home::{Home, Signer, Use, repair},
-    loopback::is_loopback,
     output::{self, Mark, counted, escaped, program},
     overview::{self, Peering, Role},
     remedies,
@@ -221,7 +220,7 @@ impl Finding {
 
 /// An ID that no provider lets in.
 fn of_name(context: &Context, home: &Home) -> Result<Option<Finding>> {
-    let refusal = consumer_name::refusal(home.cluster_id(), &context.policy, context.clock)?;
+    let refusal = refusal_of_name(home.cluster_id(), &context.policy, context.clock.now()?);
     Ok(refusal.map(|error| {
         Finding::new(
             format!(

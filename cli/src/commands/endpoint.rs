@@ -1,6 +1,8 @@
 //! The API server of this cluster, as its peers reach it.
 
-use crate::{home::Home, loopback::is_loopback, output::program};
+use liqo_auth_inspection::is_loopback;
+
+use crate::{home::Home, output::program};
 
 /// A warning, if only this machine reaches the URL that peers are given.
 pub(super) fn loopback(home: &Home) -> Option<String> {

@@ -7,6 +7,8 @@ use liqo_auth::{
     model::{Object, Resource, Tenant, names},
 };
 
+use liqo_auth_inspection::hint;
+
 use super::{endpoint, known::keep};
 use crate::{
     arguments::{Format, GenerateIdentity, GenerateTenant},
@@ -19,7 +21,6 @@ use crate::{
         consumer_side::{ConsumerSide, ConsumerStand, ensure_key},
         provider_side::{ProviderSide, ProviderStand, refused, unsigned},
     },
-    recognition,
     remedies::{lift_drain, present_nonce},
 };
 
@@ -51,7 +52,7 @@ pub(super) fn tenant(context: &Context, arguments: &GenerateTenant) -> Result<()
                     format!(
                         "the nonce of {peer} is not signed, and nothing was changed: {error} (rule 8).{} \
                          Ask the provider for its nonce again, and pass it on unchanged. {}",
-                        recognition::hint(&text),
+                        hint(&text),
                         present_nonce(consumer.home, peer)
                     ),
                 )

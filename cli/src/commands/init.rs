@@ -7,7 +7,9 @@ use liqo_auth::{
     model::{ApiServerUrl, ClusterId},
 };
 
-use super::{consumer_name, endpoint};
+use liqo_auth_inspection::refusal_of_name;
+
+use super::endpoint;
 use crate::{
     arguments::{Init, Making},
     context::Context,
@@ -108,7 +110,7 @@ pub(super) fn blueprint(
         Some(given) => given.clone(),
         None => named_by(path)?,
     };
-    let refusal = consumer_name::refusal(&cluster_id, &context.policy, context.clock)?;
+    let refusal = refusal_of_name(&cluster_id, &context.policy, context.clock.now()?);
     if let Some(error) = refusal {
         // The library's advice is for a cluster that exists.
         let rule = error.rule().map(|rule| format!(" ({rule})"));

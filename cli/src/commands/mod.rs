@@ -8,7 +8,6 @@ mod authenticate;
 mod aws;
 mod completion;
 mod condition;
-mod consumer_name;
 mod doctor;
 mod endpoint;
 mod export;

@@ -30,10 +30,11 @@ use super::{
     trial::{Trial, difference, of_object},
     write::{Change, Target, write_first},
 };
+use liqo_auth_inspection::{LOOPBACK, is_loopback};
+
 use crate::{
     environment::entropy,
     failure::{Failure, Result},
-    loopback::{LOOPBACK, is_loopback},
     output,
 };
 
@@ -192,7 +193,7 @@ fn objects_and_settings(blueprint: &Blueprint) -> Result<(Settings, Store)> {
 }
 
 pub(crate) const RECORD_KEY: &str = "key";
-pub(crate) const AUTHORITY_CERTIFICATE: &str = "tls.crt";
+pub(crate) use liqo_auth_inspection::own_secrets::AUTHORITY_CERTIFICATE;
 pub(crate) const AUTHORITY_KEY: &str = "tls.key";
 
 /// Refuses a folder that contains other files: somebody else uses it. The files of a home

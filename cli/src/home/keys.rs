@@ -77,12 +77,6 @@ impl Home {
         Ok(certified.is_some_and(|certified| certified != key.public_key().spki_der()))
     }
 
-    /// Whether this is a key of this cluster that the provider may know.
-    pub(crate) fn has_key_towards(&self, provider: &ClusterId, key: &PublicKey) -> Result<bool> {
-        let keys = self.keys_towards(provider)?;
-        Ok(keys.iter().any(|own| own.public_key() == key))
-    }
-
     /// Whether the present key has signed a nonce for the succession, while no Identity shows yet
     /// which of the two keys the provider knows.
     pub(crate) fn is_in_succession(&self, provider: &ClusterId) -> Result<bool> {

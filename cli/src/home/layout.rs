@@ -147,8 +147,9 @@ fn is_record(id: &ObjectRef) -> bool {
         && !KEYS.contains(&id.name.as_str())
 }
 
-pub(crate) const RECORD_KEY_SECRET: &str = "liqo-auth-record-key";
-pub(crate) const AUTHORITY_SECRET: &str = "liqo-auth-authority";
+pub(crate) use liqo_auth_inspection::own_secrets::{
+    AUTHORITY as AUTHORITY_SECRET, RECORD_KEY as RECORD_KEY_SECRET,
+};
 /// The Secrets with the tool's own keys. They are not records.
 const KEYS: [&str; 3] = [RECORD_KEY_SECRET, AUTHORITY_SECRET, LEGACY_TLS_SECRET];
 

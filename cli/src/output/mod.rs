@@ -1,8 +1,6 @@
 //! The output for people.
 
-mod age;
 mod amounts;
-mod counted;
 mod drawing;
 mod printer;
 mod program;
@@ -13,13 +11,16 @@ mod width;
 mod wrapped;
 mod written;
 
-pub(crate) use age::age;
+pub(crate) use liqo_auth_inspection::{
+    Mark, age, counted,
+    text::{escaped, masked, printable},
+};
+
 pub(crate) use amounts::amounts;
-pub(crate) use counted::counted;
 pub(crate) use drawing::Drawing;
-pub(crate) use printer::{Mark, Printer, Side, unwritten};
+pub(crate) use printer::{Printer, Side, unwritten};
 pub(crate) use program::program;
 pub(crate) use table::{Cell, Table};
 pub(crate) use tone::{ColorChoice, Tone};
 pub(crate) use tree::Node;
-pub(crate) use written::{escaped, masked, path, printable, quoted};
+pub(crate) use written::{path, quoted};

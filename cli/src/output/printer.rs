@@ -2,12 +2,13 @@
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
+use liqo_auth_inspection::{Mark, text::printable};
+
 use super::{
     program::program,
     tone::{ColorChoice, Paint, Tone},
     width::width,
     wrapped::wrapped,
-    written::printable,
 };
 use crate::failure::{Code, Failure, Result};
 
@@ -26,14 +27,6 @@ pub(crate) enum Side {
     Remote,
     /// The command works on one cluster only.
     Only,
-}
-
-/// How far something is verified.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
-    Verified,
-    Unverified,
-    Wrong,
 }
 
 impl Printer {
@@ -136,11 +129,12 @@ impl Printer {
 
     /// A line that begins with a mark in its colour.
     pub(crate) fn marked(self, mark: Mark, text: &str) -> String {
-        let (word, tone) = match mark {
-            Mark::Verified => ("Verified", Tone::Good),
-            Mark::Unverified => ("Not verified", Tone::Attention),
-            Mark::Wrong => ("Wrong", Tone::Bad),
+        let tone = match mark {
+            Mark::Verified => Tone::Good,
+            Mark::Unverified => Tone::Attention,
+            Mark::Wrong => Tone::Bad,
         };
+        let word = mark.words();
         let line = self.field(word, text);
         line.replacen(word, &self.paint().apply(Some(tone), word), 1)
     }

@@ -2,11 +2,12 @@
 
 use std::io;
 
+use liqo_auth_inspection::text::escaped;
+
 use super::{
     tone::{Paint, Tone},
     width::width,
     wrapped::wrapped,
-    written::escaped,
 };
 
 /// Rows under their titles. Each column is as wide as its widest cell. Three spaces

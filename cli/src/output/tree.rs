@@ -2,12 +2,13 @@
 
 use std::io;
 
+use liqo_auth_inspection::text::printable;
+
 use super::{
     Drawing,
     tone::{Paint, Tone},
     width::width,
     wrapped::wrapped,
-    written::printable,
 };
 
 /// An entry of a tree: its lines, and the entries below it.

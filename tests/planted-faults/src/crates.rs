@@ -4,6 +4,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Crate {
     Library,
+    /// What the tool says of files.
+    Inspection,
     /// The templates of the tool.
     Jsonpath,
     /// The controllers' driver.
@@ -13,7 +15,13 @@ pub(crate) enum Crate {
 }
 
 impl Crate {
-    pub(crate) const ALL: [Self; 4] = [Self::Library, Self::Jsonpath, Self::Kube, Self::Cli];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Library,
+        Self::Inspection,
+        Self::Jsonpath,
+        Self::Kube,
+        Self::Cli,
+    ];
 
     /// The crate of a source file, which is named from the project's root on.
     pub(crate) fn of(file: &str) -> Self {
@@ -26,6 +34,7 @@ impl Crate {
     pub(crate) fn sources(self) -> &'static str {
         match self {
             Self::Library => "src",
+            Self::Inspection => "inspection/src",
             Self::Jsonpath => "jsonpath/src",
             Self::Kube => "kube/src",
             Self::Cli => "cli/src",
@@ -36,6 +45,7 @@ impl Crate {
     pub(crate) fn root(self) -> &'static str {
         match self {
             Self::Library => "src/lib.rs",
+            Self::Inspection => "inspection/src/lib.rs",
             Self::Jsonpath => "jsonpath/src/lib.rs",
             Self::Kube => "kube/src/lib.rs",
             Self::Cli => "cli/src/main.rs",
@@ -46,6 +56,7 @@ impl Crate {
     pub(crate) fn folders(self) -> &'static [&'static str] {
         match self {
             Self::Library => &[".", "tests"],
+            Self::Inspection => &["inspection"],
             Self::Jsonpath => &["jsonpath"],
             Self::Kube => &["kube"],
             Self::Cli => &["cli"],
@@ -56,6 +67,7 @@ impl Crate {
     pub(crate) fn target(self) -> &'static [&'static str] {
         match self {
             Self::Library => &["--package=liqo-auth", "--lib"],
+            Self::Inspection => &["--package=liqo-auth-inspection", "--lib"],
             Self::Jsonpath => &["--package=liqo-auth-jsonpath", "--lib"],
             // Its tests enable a version of Kubernetes, and the crate itself none.
             Self::Kube => &[
@@ -77,6 +89,7 @@ impl Crate {
                 "--test=it",
                 "--test=corpus",
             ],
+            Self::Inspection => &["--package=liqo-auth-inspection", "--lib"],
             Self::Jsonpath => &["--package=liqo-auth-jsonpath", "--test=it"],
             Self::Kube => &["--package=liqo-auth-kube", "--lib", "--test=it"],
             // A test program of the tool starts the tool, which Cargo builds with it.
@@ -89,6 +102,8 @@ impl Crate {
     pub(crate) fn tested_by(self) -> &'static [Self] {
         match self {
             Self::Library => &[Self::Library],
+            // The tool prints what it says.
+            Self::Inspection => &[Self::Inspection, Self::Cli],
             Self::Jsonpath => &[Self::Jsonpath],
             Self::Kube => &[Self::Kube, Self::Cli],
             Self::Cli => &[Self::Cli],

@@ -72,7 +72,15 @@ impl Project {
     /// Deletes sources of the copy that the project has no longer.
     fn delete_the_rest(&self, wanted: &[&str]) -> Result<(), Failure> {
         let copied = self.copied();
-        let folders = ["src", "tests", "rehearsal", "jsonpath", "kube", "cli"];
+        let folders = [
+            "src",
+            "tests",
+            "rehearsal",
+            "inspection",
+            "jsonpath",
+            "kube",
+            "cli",
+        ];
         let mut folders = folders.map(|folder| copied.join(folder)).to_vec();
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder)? {

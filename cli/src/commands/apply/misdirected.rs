@@ -7,12 +7,13 @@ use liqo_auth::{
     policy::Policy,
 };
 
+use liqo_auth_inspection::subject;
+
 use super::received::Received;
 use crate::{
     home::Home,
     output::escaped,
     peering::provider_side::{has_tenant, nonce_secret},
-    subject,
 };
 
 /// Why an object is not for this cluster, and where it belongs. None if it may be.

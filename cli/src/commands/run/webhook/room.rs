@@ -24,10 +24,9 @@ use super::{
     super::connections::{LargeBody, SMALL},
     no_review, written,
 };
-use crate::{
-    limits::{Rates, Share, Shares, locked},
-    subject,
-};
+use liqo_auth_inspection::subject;
+
+use crate::limits::{Rates, Share, Shares, locked};
 
 /// Has a review judged if there is room for it. Otherwise the change is denied: without an
 /// answer, a configuration that ignores failures would let it through.

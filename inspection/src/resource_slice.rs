@@ -6,39 +6,38 @@ use liqo_auth::{
     machine::replication,
     model::{
         AuthParams, ClusterId, Resource, ResourceSlice, ResourceSliceCondition,
-        ResourceSliceConditionType, Tenant, names,
+        ResourceSliceConditionType, names,
     },
     policy::Policy,
     verify::{self, ResourceSliceExpectation, VerifiedSlice},
 };
 
-use super::{Inspection, Report};
 use crate::{
-    failure::Result,
-    home::Home,
-    output::{escaped, masked},
+    inspection::Inspection,
+    report::Report,
+    text::{escaped, masked},
 };
 
-pub(super) fn inspect(inspection: &Inspection<'_>, slice: &ResourceSlice) -> Result<Report> {
+pub(crate) fn inspect<F>(inspection: &Inspection<'_, F>, slice: &ResourceSlice) -> Report {
     let mut report = Report::of_message(&slice.id().to_string());
     describe(slice, &mut report);
     let consumer = match consumer(inspection, slice) {
         Ok(Some(consumer)) => consumer,
         Ok(None) => {
             report.unverified("nothing: its consumer has not completed it yet");
-            return Ok(report);
+            return report;
         }
         Err(message) => {
             report.wrong(message);
-            return Ok(report);
+            return report;
         }
     };
     if slice.spec.csr.is_empty() {
         report.unverified("nothing: its consumer has put no request into it yet");
-        return Ok(report);
+        return report;
     }
-    if !inspection.judge_name(&consumer, &mut report)? {
-        return Ok(report);
+    if !inspection.judge_name(&consumer, &mut report) {
+        return report;
     }
     let key = tenant_key(inspection, &consumer);
     match check(inspection, slice, &consumer, key.as_ref()) {
@@ -67,7 +66,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, slice: &ResourceSlice) -> Res
             }
         }
     }
-    Ok(report)
+    report
 }
 
 fn describe(slice: &ResourceSlice, report: &mut Report) {
@@ -150,8 +149,8 @@ fn quantities<'q>(
     }
 }
 
-fn answer(
-    inspection: &Inspection<'_>,
+fn answer<F>(
+    inspection: &Inspection<'_, F>,
     auth_params: &AuthParams,
     verified: &VerifiedSlice,
     report: &mut Report,
@@ -177,11 +176,11 @@ fn answer(
 
 /// The consumer of the slice: the origin of a replica, or the consumer that the
 /// slice names.
-fn consumer(
-    inspection: &Inspection<'_>,
+fn consumer<F>(
+    inspection: &Inspection<'_, F>,
     slice: &ResourceSlice,
-) -> std::result::Result<Option<ClusterId>, String> {
-    if let Some(given) = &inspection.arguments.remote_cluster_id {
+) -> Result<Option<ClusterId>, String> {
+    if let Some(given) = inspection.remote_cluster_id {
         return Ok(Some(given.clone()));
     }
     let claimed = slice
@@ -203,37 +202,27 @@ fn consumer(
     }
 }
 
-/// The key that the slice's request must have, according to the home: the home's own
-/// key, or the key in the consumer's Tenant.
-fn tenant_key(inspection: &Inspection<'_>, consumer: &ClusterId) -> Option<PublicKey> {
-    let Some(home) = inspection.home else {
-        let mut keys = inspection.companions.keys_of(consumer);
-        return keys.next().map(|(_, key)| key.clone());
-    };
-    if home.cluster_id() == consumer {
-        use liqo_auth::crypto::SigningKey as _;
-        return Some(home.key().ok()?.public_key().clone());
+/// The key that the slice's request must have, according to the cluster or to the Tenant in
+/// these files.
+fn tenant_key<F>(inspection: &Inspection<'_, F>, consumer: &ClusterId) -> Option<PublicKey> {
+    match inspection.cluster {
+        Some(cluster) => cluster.key_of(consumer),
+        None => {
+            let mut keys = inspection.companions.keys_of(consumer);
+            keys.next().map(|(_, key)| key.clone())
+        }
     }
-    key_of_tenant(home, consumer)
-}
-
-/// The key in a consumer's Tenant.
-pub(super) fn key_of_tenant(home: &Home, consumer: &ClusterId) -> Option<PublicKey> {
-    let tenant = home
-        .all::<Tenant>()
-        .find(|tenant| tenant.metadata.name == consumer.as_str())?;
-    PublicKey::from_tenant_field(tenant.spec.public_key.as_slice(), &Policy::compatible()).ok()
 }
 
 /// Verifies a slice. The library verifies replicas, which have the label of the
 /// consumer. The consumer's own slice has the label of the provider instead, so that
 /// its copy gets the label of the consumer.
-fn check(
-    inspection: &Inspection<'_>,
+fn check<F>(
+    inspection: &Inspection<'_, F>,
     slice: &ResourceSlice,
     consumer: &ClusterId,
     tenant_key: Option<&PublicKey>,
-) -> std::result::Result<VerifiedSlice, Error> {
+) -> Result<VerifiedSlice, Error> {
     let mut seen = slice.clone();
     if !replication::is_replica_of(&slice.metadata, consumer) {
         seen.metadata.labels.insert(
@@ -247,5 +236,5 @@ fn check(
         namespace: None,
         tenant_key,
     };
-    verify::resource_slice(&seen, &expectation, &inspection.context.policy)
+    verify::resource_slice(&seen, &expectation, inspection.policy)
 }

@@ -2,10 +2,9 @@
 
 use liqo_auth::model::{ConfigMap, ForeignCluster, Namespace, Resource, names};
 
-use super::Report;
-use crate::output::escaped;
+use crate::{report::Report, text::escaped};
 
-pub(super) fn namespace(namespace: &Namespace) -> Report {
+pub(crate) fn namespace(namespace: &Namespace) -> Report {
     let mut report = Report::new(&namespace.id().to_string());
     let labels = &namespace.metadata.labels;
     let is_tenant = labels
@@ -28,7 +27,7 @@ pub(super) fn namespace(namespace: &Namespace) -> Report {
     report
 }
 
-pub(super) fn config_map(config_map: &ConfigMap) -> Report {
+pub(crate) fn config_map(config_map: &ConfigMap) -> Report {
     let mut report = Report::new(&config_map.id().to_string());
     match config_map.cluster_id() {
         Some(id) => report.say("Cluster ID", escaped(id)),
@@ -37,7 +36,7 @@ pub(super) fn config_map(config_map: &ConfigMap) -> Report {
     report
 }
 
-pub(super) fn foreign_cluster(cluster: &ForeignCluster) -> Report {
+pub(crate) fn foreign_cluster(cluster: &ForeignCluster) -> Report {
     let mut report = Report::new(&cluster.id().to_string());
     let identity = &cluster.spec.cluster_identity;
     if !identity.cluster_id.is_empty() {

@@ -5,13 +5,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use ipnet::IpNet;
 
 /// All loopback addresses.
-pub(crate) const LOOPBACK: [IpNet; 2] = [
+pub const LOOPBACK: [IpNet; 2] = [
     IpNet::new_assert(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 0)), 8),
     IpNet::new_assert(IpAddr::V6(Ipv6Addr::LOCALHOST), 128),
 ];
 
 /// Whether the host of a URL is this machine itself.
-pub(crate) fn is_loopback(url: &str) -> bool {
+pub fn is_loopback(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let host = rest.split('/').next().unwrap_or_default();
     let host = match host.strip_prefix('[') {

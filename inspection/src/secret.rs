@@ -1,15 +1,14 @@
 //! A Secret of the exchange: its purpose. Its secret content is not shown.
 
 use liqo_auth::{
-    crypto::{CaBundle, CertificateChain, KeyPair, Nonce, PublicKey, SigningKey},
+    crypto::{CaBundle, CertificateChain, Nonce, PublicKey, SigningKey},
     model::{ClusterId, Resource, Secret, names},
     policy::Policy,
 };
 
-use super::{Inspection, Report, kubeconfig};
-use crate::{home, output::escaped};
+use crate::{inspection::Inspection, kubeconfig, own_secrets, report::Report, text::escaped};
 
-pub(super) fn inspect(inspection: &Inspection<'_>, secret: &Secret) -> Report {
+pub(crate) fn inspect<F>(inspection: &Inspection<'_, F>, secret: &Secret) -> Report {
     let mut report = Report::new(&secret.id().to_string());
     let name = secret.metadata.name.as_str();
     let has = |key: &str| secret.data.contains_key(key);
@@ -19,9 +18,9 @@ pub(super) fn inspect(inspection: &Inspection<'_>, secret: &Secret) -> Report {
     match name {
         names::NONCE_SECRET => nonce(inspection, secret, &mut report),
         names::SIGNED_NONCE_SECRET => signed_nonce(inspection, secret, &mut report),
-        names::CLUSTER_KEYS_SECRET => cluster_keys(secret, &mut report),
-        home::AUTHORITY_SECRET => authority(inspection, secret, &mut report),
-        home::RECORD_KEY_SECRET => report.say("Kind", "the key that seals this home's records"),
+        names::CLUSTER_KEYS_SECRET => cluster_keys(inspection, secret, &mut report),
+        own_secrets::AUTHORITY => authority(inspection, secret, &mut report),
+        own_secrets::RECORD_KEY => report.say("Kind", "the key that seals this home's records"),
         _ if secret
             .metadata
             .labels
@@ -45,30 +44,27 @@ pub(super) fn inspect(inspection: &Inspection<'_>, secret: &Secret) -> Report {
     report
 }
 
-fn nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
+fn nonce<F>(inspection: &Inspection<'_, F>, secret: &Secret, report: &mut Report) {
     report.say("Kind", "a nonce of a provider, for its consumer to sign");
     let Some(nonce) = read_nonce(inspection, secret, report) else {
         return;
     };
     let peer = peer(secret);
-    if let (Some(home), Some(consumer), Some(structured)) =
-        (inspection.home, peer, nonce.structured())
+    if let (Some(cluster), Some(consumer), Some(structured)) =
+        (inspection.cluster, peer, nonce.structured())
     {
-        if structured.is_for(home.cluster_id(), &consumer) {
-            report.verified(format!(
-                "it was made by {} for {consumer}",
-                home.cluster_id()
-            ));
+        let provider = cluster.id();
+        if structured.is_for(provider, &consumer) {
+            report.verified(format!("it was made by {provider} for {consumer}"));
         } else {
             report.wrong(format!(
-                "data.nonce: it was not made by {} for {consumer}. Make a new nonce.",
-                home.cluster_id()
+                "data.nonce: it was not made by {provider} for {consumer}. Make a new nonce."
             ));
         }
     }
 }
 
-fn signed_nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
+fn signed_nonce<F>(inspection: &Inspection<'_, F>, secret: &Secret, report: &mut Report) {
     report.say(
         "Kind",
         "a provider's nonce, and this consumer's signature over it",
@@ -81,14 +77,12 @@ fn signed_nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Repor
     };
     let provider = secret.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
     let provider = provider.and_then(|provider| provider.parse().ok());
-    let keys = inspection.home.and_then(|home| match &provider {
-        Some(provider) => home.keys_towards(provider).ok(),
-        None => home.key().ok().map(|key| vec![key]),
-    });
+    let cluster = inspection.cluster;
+    let keys = cluster.and_then(|cluster| cluster.key_pairs(provider.as_ref()));
     let Some(keys) = keys else {
         return report.unverified("the signature: give the consumer's home with --home");
     };
-    let policy = &inspection.context.policy;
+    let policy = inspection.policy;
     let mut verdicts = keys.iter().map(|key| {
         let (key, nonce) = (key.public_key(), nonce.as_str().as_bytes());
         key.verify(key.nonce_scheme(), nonce, signature, policy)
@@ -107,7 +101,11 @@ fn signed_nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Repor
     }
 }
 
-fn read_nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) -> Option<Nonce> {
+fn read_nonce<F>(
+    inspection: &Inspection<'_, F>,
+    secret: &Secret,
+    report: &mut Report,
+) -> Option<Nonce> {
     let Some(text) = secret.get(names::NONCE).filter(|text| !text.is_empty()) else {
         report.say("Nonce", "not filled in yet");
         return None;
@@ -116,12 +114,12 @@ fn read_nonce(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report)
 }
 
 /// Explains the text of a nonce, and reads it.
-pub(super) fn explain_nonce(
-    inspection: &Inspection<'_>,
+pub(crate) fn explain_nonce<F>(
+    inspection: &Inspection<'_, F>,
     text: &[u8],
     report: &mut Report,
 ) -> Option<Nonce> {
-    match Nonce::parse(text, &inspection.context.policy) {
+    match Nonce::parse(text, inspection.policy) {
         Err(error) => {
             report.wrong(format!(
                 "data.nonce: {error} (rule 8). Replace it with a new nonce."
@@ -149,7 +147,7 @@ pub(super) fn explain_nonce(
     }
 }
 
-fn cluster_keys(secret: &Secret, report: &mut Report) {
+fn cluster_keys<F>(inspection: &Inspection<'_, F>, secret: &Secret, report: &mut Report) {
     report.say(
         "Kind",
         "this cluster's own keys; the private one is not shown",
@@ -163,9 +161,9 @@ fn cluster_keys(secret: &Secret, report: &mut Report) {
     }
     let private = secret
         .get(names::PRIVATE_KEY)
-        .and_then(|pem| KeyPair::from_pkcs8_pem(pem, &policy).ok());
+        .and_then(|pem| (inspection.public_key)(pem).ok());
     match (public, private) {
-        (Some(public), Some(private)) if *private.public_key() == public => {
+        (Some(public), Some(private)) if private == public => {
             report.verified("private and public key belong together");
         }
         (Some(_), Some(_)) => report.wrong(
@@ -176,13 +174,13 @@ fn cluster_keys(secret: &Secret, report: &mut Report) {
     }
 }
 
-fn authority(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
+fn authority<F>(inspection: &Inspection<'_, F>, secret: &Secret, report: &mut Report) {
     report.say(
         "Kind",
         "the authority that signs for this home's peers; its key is not shown",
     );
     let bundle = secret
-        .get(home::AUTHORITY_CERTIFICATE)
+        .get(own_secrets::AUTHORITY_CERTIFICATE)
         .and_then(|pem| CaBundle::from_pem(pem, &Policy::compatible()).ok());
     for certificate in bundle.iter().flat_map(CaBundle::certificates) {
         report.say("CA", certificate.fingerprint().to_string());
@@ -190,7 +188,7 @@ fn authority(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) 
     }
 }
 
-fn issued(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
+fn issued<F>(inspection: &Inspection<'_, F>, secret: &Secret, report: &mut Report) {
     report.say(
         "Kind",
         "the certificate that a provider issued, and its request",
@@ -208,7 +206,7 @@ fn issued(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
     );
 }
 
-fn kubeconfig(inspection: &Inspection<'_>, secret: &Secret, report: &mut Report) {
+fn kubeconfig<F>(inspection: &Inspection<'_, F>, secret: &Secret, report: &mut Report) {
     if let Some(kind) = secret.metadata.labels.get(names::IDENTITY_TYPE_LABEL) {
         report.say("Identity", escaped(kind));
     }

@@ -1,17 +1,19 @@
 //! Files that are no manifests: certificates, requests, keys, kubeconfigs and nonces.
 
 use liqo_auth::{
-    crypto::{CertificateChain, KeyPair, PublicKey, SigningKey},
+    crypto::{CertificateChain, PublicKey},
     policy::Policy,
 };
 use pem::Pem;
 use zeroize::Zeroize;
 
-use super::{Input, Inspection, Report, kubeconfig, secret, signing_request};
-use crate::{output::escaped, recognition::Recognised};
+use crate::{
+    input::Input, inspection::Inspection, kubeconfig, recognition::Recognised, report::Report,
+    secret, signing_request, text::escaped,
+};
 
-pub(super) fn inspect(
-    inspection: &Inspection<'_>,
+pub(crate) fn inspect<F>(
+    inspection: &Inspection<'_, F>,
     input: &Input,
     recognised: Recognised,
 ) -> Vec<Report> {
@@ -31,7 +33,7 @@ pub(super) fn inspect(
     }
 }
 
-fn pem_file(inspection: &Inspection<'_>, input: &Input) -> Vec<Report> {
+fn pem_file<F>(inspection: &Inspection<'_, F>, input: &Input) -> Vec<Report> {
     let blocks = pem::parse_many(input.text.as_slice()).unwrap_or_default();
     let mut certificates = Vec::new();
     let mut keys = Vec::new();
@@ -60,7 +62,9 @@ fn pem_file(inspection: &Inspection<'_>, input: &Input) -> Vec<Report> {
                     Err(error) => report.wrong(format!("it is not a public key: {error}.")),
                 }
             }
-            tag if tag.ends_with("PRIVATE KEY") => keys.extend(private_key(block, &mut report)),
+            tag if tag.ends_with("PRIVATE KEY") => {
+                keys.extend(private_key(inspection, block, &mut report))
+            }
             _ => report.say("Kind", "not part of the exchange"),
         }
         reports.push(report);
@@ -77,7 +81,11 @@ fn pem_file(inspection: &Inspection<'_>, input: &Input) -> Vec<Report> {
 }
 
 /// Explains a certificate. Returns the public key in it.
-fn certificate(inspection: &Inspection<'_>, block: &Pem, report: &mut Report) -> Option<Vec<u8>> {
+fn certificate<F>(
+    inspection: &Inspection<'_, F>,
+    block: &Pem,
+    report: &mut Report,
+) -> Option<Vec<u8>> {
     report.say("Kind", "a certificate");
     match CertificateChain::from_pem(pem::encode(block).as_bytes(), &Policy::compatible()) {
         Err(error) => {
@@ -95,14 +103,17 @@ fn certificate(inspection: &Inspection<'_>, block: &Pem, report: &mut Report) ->
 }
 
 /// Explains a private key, which is not shown. Returns its public key.
-fn private_key(block: Pem, report: &mut Report) -> Option<Vec<u8>> {
+fn private_key<F>(
+    inspection: &Inspection<'_, F>,
+    block: Pem,
+    report: &mut Report,
+) -> Option<Vec<u8>> {
     report.say("Kind", "a private key, which is not shown; keep it secret");
     let mut text = pem::encode(&block);
-    let key = KeyPair::from_pkcs8_pem(text.as_bytes(), &Policy::compatible());
+    let key = (inspection.public_key)(text.as_bytes());
     text.zeroize();
     match key {
         Ok(key) => {
-            let key = key.public_key();
             report.say("Key", format!("{}, {}", key.algorithm(), key.fingerprint()));
             Some(key.spki_der().to_vec())
         }

@@ -7,19 +7,19 @@ use liqo_auth::{
     policy::Policy,
 };
 
-use super::Input;
-use crate::recognition::Recognised;
+use crate::{input::Input, recognition::Recognised};
 
 /// What the files of one call say about each other.
-#[derive(Default)]
-pub(super) struct Companions {
+#[derive(Debug, Default)]
+pub struct Companions {
     /// Each with its Secret or its file.
     nonces: Vec<(String, Nonce)>,
     keys: Vec<(ObjectRef, String, PublicKey)>,
 }
 
 impl Companions {
-    pub(super) fn of(inputs: &[Input]) -> Self {
+    /// What these files say about each other.
+    pub fn of(inputs: &[Input]) -> Self {
         let mut all = Self::default();
         let bare = inputs
             .iter()
@@ -45,13 +45,13 @@ impl Companions {
     }
 
     /// The nonces, each with the name of its Secret or its file.
-    pub(super) fn nonces(&self) -> impl Iterator<Item = (&str, &Nonce)> {
+    pub(crate) fn nonces(&self) -> impl Iterator<Item = (&str, &Nonce)> {
         let nonces = self.nonces.iter();
         nonces.map(|(name, nonce)| (name.as_str(), nonce))
     }
 
     /// The keys of a consumer's Tenants.
-    pub(super) fn keys_of(
+    pub(crate) fn keys_of(
         &self,
         consumer: &ClusterId,
     ) -> impl Iterator<Item = (&ObjectRef, &PublicKey)> {

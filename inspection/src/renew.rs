@@ -6,13 +6,14 @@ use liqo_auth::{
     policy::Policy,
 };
 
-use super::{Inspection, Report, signing_request};
 use crate::{
-    failure::Result,
-    output::{escaped, masked},
+    inspection::Inspection,
+    report::Report,
+    signing_request,
+    text::{escaped, masked},
 };
 
-pub(super) fn inspect(inspection: &Inspection<'_>, renew: &Renew) -> Result<Report> {
+pub(crate) fn inspect<F>(inspection: &Inspection<'_, F>, renew: &Renew) -> Report {
     let mut report = Report::of_message(&renew.id().to_string());
     let spec = &renew.spec;
     if let Some(origin) = renew.metadata.labels.get(names::REPLICATION_ORIGIN_LABEL) {
@@ -33,7 +34,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, renew: &Renew) -> Result<Repo
     );
     let key = PublicKey::from_tenant_field(spec.public_key.as_slice(), &Policy::compatible()).ok();
     if asks {
-        request(inspection, renew, key.as_ref(), &mut report)?;
+        request(inspection, renew, key.as_ref(), &mut report);
     }
     match &renew.status.auth_params {
         None => report.say("Certificate", "none yet"),
@@ -61,19 +62,19 @@ pub(super) fn inspect(inspection: &Inspection<'_>, renew: &Renew) -> Result<Repo
     report.unverified(
         "whether the consumer accepts the certificate: the consumer verifies it like the first one",
     );
-    Ok(report)
+    report
 }
 
-fn request(
-    inspection: &Inspection<'_>,
+fn request<F>(
+    inspection: &Inspection<'_, F>,
     renew: &Renew,
     key: Option<&PublicKey>,
     report: &mut Report,
-) -> Result<()> {
+) {
     let spec = &renew.spec;
     let Some(key) = key else {
         report.wrong("spec.publicKey: it cannot be read. Ask for the renewal again.".to_owned());
-        return Ok(());
+        return;
     };
     report.say("Key", format!("{}, {}", key.algorithm(), key.fingerprint()));
     let slice = match (spec.identity_type, &spec.resource_slice_ref) {
@@ -84,12 +85,12 @@ fn request(
                 "spec.resourceSliceRef: it is missing, and the identity is that of a slice. Ask for the renewal again."
                     .to_owned(),
             );
-            return Ok(());
+            return;
         }
     };
     let Ok(consumer) = spec.consumer_cluster_id.parse() else {
         report.wrong("spec.consumerClusterID: it is not a cluster ID.".to_owned());
-        return Ok(());
+        return;
     };
     signing_request::judge(
         inspection,
@@ -98,5 +99,5 @@ fn request(
         &consumer,
         slice,
         report,
-    )
+    );
 }

@@ -3,10 +3,9 @@
 use liqo_auth::model::{ObjectError, Unreadable};
 use serde_json::Value;
 
-use super::report::Report;
-use crate::output::escaped;
+use crate::{report::Report, text::escaped};
 
-pub(super) fn inspect(unreadable: &Unreadable, text: &[u8]) -> Report {
+pub(crate) fn inspect(unreadable: &Unreadable, text: &[u8]) -> Report {
     let is_foreign_cluster =
         unreadable.kind == "ForeignCluster" && unreadable.api_version.starts_with("core.liqo.io/");
     match &unreadable.reason {
@@ -22,7 +21,7 @@ pub(super) fn inspect(unreadable: &Unreadable, text: &[u8]) -> Report {
     }
 }
 
-pub(super) fn unexplained(title: &str) -> Report {
+pub(crate) fn unexplained(title: &str) -> Report {
     let mut report = Report::new(title);
     report.say("Kind", "not part of the exchange");
     report

@@ -7,7 +7,7 @@ use liqo_auth::{
 
 /// The consumer that a certificate was issued to, for its control plane or for one of
 /// its slices.
-pub(crate) fn consumer(subject: &str) -> Option<ClusterId> {
+pub fn consumer(subject: &str) -> Option<ClusterId> {
     let (organization, name) = subject.strip_prefix("O=")?.split_once(", CN=")?;
     let cluster = match organization {
         names::CONTROL_PLANE_ORGANIZATION => name,
@@ -18,7 +18,7 @@ pub(crate) fn consumer(subject: &str) -> Option<ClusterId> {
 
 /// The name by which a peer's users count as one, if a user of this group and name is a
 /// peer's: its control plane's, a slice's, or a peering user.
-pub(crate) fn peer(group: &str, user: &str) -> Option<String> {
+pub fn peer(group: &str, user: &str) -> Option<String> {
     if group == names::CONTROL_PLANE_ORGANIZATION {
         return Some(user.to_owned());
     }
@@ -27,7 +27,7 @@ pub(crate) fn peer(group: &str, user: &str) -> Option<String> {
 }
 
 /// The slice whose certificate has this subject.
-pub(crate) fn slice(subject: &str, consumer: &ClusterId) -> Option<String> {
+pub fn slice(subject: &str, consumer: &ClusterId) -> Option<String> {
     let (_, name) = subject.split_once("CN=")?;
     let (slice, _) = name.rsplit_once('-')?;
     let expected = Subject::resource_slice(slice, consumer);

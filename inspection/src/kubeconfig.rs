@@ -1,16 +1,19 @@
 //! A kubeconfig: in a Secret, or as a file of its own. Its private key is not shown.
 
 use liqo_auth::{
-    crypto::{CaBundle, Certificate, CertificateChain, KeyPair, PublicKey, SigningKey},
+    crypto::{CaBundle, Certificate, CertificateChain, PublicKey},
     model::{Kubeconfig, UserCredential, read_document},
     policy::Policy,
 };
 use serde::Deserialize;
 
-use super::{Inspection, Report};
-use crate::output::{escaped, masked};
+use crate::{
+    inspection::Inspection,
+    report::Report,
+    text::{escaped, masked},
+};
 
-pub(super) fn explain(inspection: &Inspection<'_>, text: &[u8], report: &mut Report) {
+pub(crate) fn explain<F>(inspection: &Inspection<'_, F>, text: &[u8], report: &mut Report) {
     report.say("Kind", "a kubeconfig; its private key is not shown");
     let Ok(text) = std::str::from_utf8(text) else {
         return report.wrong("the kubeconfig is not text.".to_owned());
@@ -53,8 +56,8 @@ pub(super) fn explain(inspection: &Inspection<'_>, text: &[u8], report: &mut Rep
     };
     certificate(inspection, chain.leaf(), report);
     if let UserCredential::KeyData { key, .. } = &kubeconfig.credential {
-        match KeyPair::from_pkcs8_pem(key.expose(), &policy) {
-            Ok(key) if key.public_key().spki_der() == chain.leaf().spki_der => {
+        match (inspection.public_key)(key.expose()) {
+            Ok(key) if key.spki_der() == chain.leaf().spki_der => {
                 report.verified("the private key is that of the certificate");
             }
             Ok(_) => report.wrong(
@@ -110,7 +113,11 @@ fn another_form(text: &str, error: &str, report: &mut Report) {
 }
 
 /// A client certificate: its subject, dates and key.
-pub(super) fn certificate(inspection: &Inspection<'_>, leaf: &Certificate, report: &mut Report) {
+pub(crate) fn certificate<F>(
+    inspection: &Inspection<'_, F>,
+    leaf: &Certificate,
+    report: &mut Report,
+) {
     report.say(
         "Certificate",
         format!("{}, serial {}", escaped(&leaf.subject()), leaf.serial()),

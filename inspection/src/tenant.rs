@@ -8,19 +8,17 @@ use liqo_auth::{
     verify::{self, TenantExpectation},
 };
 
-use super::{Inspection, Report, report::Compare};
 use crate::{
-    failure::Result,
-    output::{escaped, masked},
-    peering::provider_side::ProviderSide,
-    remedies::Role,
+    inspection::Inspection,
+    report::{Compare, Report},
+    text::{escaped, masked},
 };
 
-pub(super) fn inspect(inspection: &Inspection<'_>, tenant: &Tenant) -> Result<Report> {
+pub(crate) fn inspect<F>(inspection: &Inspection<'_, F>, tenant: &Tenant) -> Result<Report, F> {
     let mut report = Report::of_message(&tenant.id().to_string());
     describe(inspection, tenant, &mut report);
     let claimed = tenant.spec.cluster_id.parse::<ClusterId>();
-    let consumer = match (&inspection.arguments.remote_cluster_id, claimed) {
+    let consumer = match (inspection.remote_cluster_id, claimed) {
         (Some(given), _) => given.clone(),
         (None, Ok(claimed)) => claimed,
         (None, Err(error)) => {
@@ -30,13 +28,18 @@ pub(super) fn inspect(inspection: &Inspection<'_>, tenant: &Tenant) -> Result<Re
             return Ok(report);
         }
     };
-    let policy = &inspection.context.policy;
-    if !inspection.judge_name(&consumer, &mut report)? {
+    if !inspection.judge_name(&consumer, &mut report) {
         return Ok(report);
     }
     report.compare = compare(tenant, &consumer);
     match check(inspection, tenant, &consumer)? {
-        Checked::Wrong(error) => inspection.refused(&consumer, Role::Consumer, &error, &mut report),
+        Checked::Wrong(error) => match inspection.peer_of(&consumer) {
+            None => report.error(&error),
+            Some(cluster) => {
+                let way_out = cluster.way_out_with_consumer(&consumer, &error);
+                report.refused(&error, &way_out);
+            }
+        },
         Checked::Claim => {
             claim_holds(&mut report, &consumer);
             signature(inspection, tenant, &consumer, &mut report);
@@ -50,7 +53,7 @@ pub(super) fn inspect(inspection: &Inspection<'_>, tenant: &Tenant) -> Result<Re
             report.verified(format!("this provider accepts this Tenant from {consumer}"));
         }
     }
-    if *policy == Policy::compatible() {
+    if *inspection.policy == Policy::compatible() {
         report.say("Policy", "compatible");
     }
     Ok(report)
@@ -67,9 +70,13 @@ enum Checked {
     Stored,
 }
 
-fn check(inspection: &Inspection<'_>, tenant: &Tenant, consumer: &ClusterId) -> Result<Checked> {
-    let policy = &inspection.context.policy;
-    let given = inspection.given_nonce()?;
+fn check<F>(
+    inspection: &Inspection<'_, F>,
+    tenant: &Tenant,
+    consumer: &ClusterId,
+) -> Result<Checked, F> {
+    let policy = inspection.policy;
+    let given = (inspection.nonce)()?;
     // Without the nonce, another nonce serves: its signature is verified last.
     let nonce = given
         .clone()
@@ -86,23 +93,23 @@ fn check(inspection: &Inspection<'_>, tenant: &Tenant, consumer: &ClusterId) -> 
             _ => return Ok(Checked::Wrong(error)),
         },
     }
-    let Some(home) = inspection.home.filter(|home| home.cluster_id() != consumer) else {
+    let Some(cluster) = inspection.peer_of(consumer) else {
         return Ok(Checked::Claim);
     };
-    match ProviderSide::judge_tenant(home, consumer, policy, inspection.context.clock, tenant)? {
+    match cluster.judge_tenant(consumer, tenant)? {
         Ok(()) => Ok(Checked::Stored),
         Err(error) => Ok(Checked::Wrong(error)),
     }
 }
 
 /// The signature over the nonce, if one of the other files has the nonce.
-fn signature(
-    inspection: &Inspection<'_>,
+fn signature<F>(
+    inspection: &Inspection<'_, F>,
     tenant: &Tenant,
     consumer: &ClusterId,
     report: &mut Report,
 ) {
-    let policy = &inspection.context.policy;
+    let policy = inspection.policy;
     let mut nonces = inspection.companions.nonces().peekable();
     let has_nonces = nonces.peek().is_some();
     let signed = nonces.find(|(_, nonce)| {
@@ -136,7 +143,7 @@ fn claim_holds(report: &mut Report, consumer: &ClusterId) {
     ));
 }
 
-fn describe(inspection: &Inspection<'_>, tenant: &Tenant, report: &mut Report) {
+fn describe<F>(inspection: &Inspection<'_, F>, tenant: &Tenant, report: &mut Report) {
     let spec = &tenant.spec;
     report.say("Consumer", escaped(&spec.cluster_id));
     // Every readable key is shown, also a key that the policy refuses.

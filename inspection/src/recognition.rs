@@ -9,26 +9,35 @@ use liqo_auth::{
 
 /// What a text is, if it is no manifest of the exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Recognised {
+pub enum Recognised {
     /// Nothing but white space.
     Empty,
     /// UTF-16, as PowerShell 5 writes it.
     Utf16,
     /// A line that is indented with a tab.
     Tab {
+        /// The number of the line, from 1 on.
         line: usize,
     },
+    /// A private key.
     PrivateKey,
+    /// A private key and its certificate.
     PrivateKeyWithCertificate,
+    /// A certificate.
     Certificate,
+    /// A certificate signing request.
     SigningRequest,
+    /// A public key.
     PublicKey,
+    /// A kubeconfig.
     Kubeconfig,
+    /// A nonce.
     Nonce,
 }
 
 impl Recognised {
-    pub(crate) fn of(text: &[u8]) -> Option<Self> {
+    /// What the text is, or none if it may be a manifest.
+    pub fn of(text: &[u8]) -> Option<Self> {
         if is_utf16(text) {
             return Some(Self::Utf16);
         }
@@ -58,7 +67,7 @@ impl Recognised {
     }
 
     /// What it is, and what to do with it.
-    pub(crate) fn sentence(self) -> String {
+    pub fn sentence(self) -> String {
         match self {
             Self::Empty => "It is empty.".to_owned(),
             Self::Utf16 => "It is in UTF-16, as PowerShell's `>` writes it. Write it in UTF-8, for example with `| Out-File -Encoding utf8 FILE`.".to_owned(),
@@ -77,7 +86,7 @@ impl Recognised {
 }
 
 /// The sentence for a text, if it is recognised, after a space.
-pub(crate) fn hint(text: &[u8]) -> String {
+pub fn hint(text: &[u8]) -> String {
     let recognised = Recognised::of(text).map(Recognised::sentence);
     recognised.map_or_else(String::new, |sentence| format!(" {sentence}"))
 }

@@ -5,10 +5,9 @@ use liqo_auth::model::{
     RoleBinding, RoleRef, ServiceAccount, names,
 };
 
-use super::Report;
-use crate::output::escaped;
+use crate::{report::Report, text::escaped};
 
-pub(super) fn role_binding(binding: &RoleBinding) -> Report {
+pub(crate) fn role_binding(binding: &RoleBinding) -> Report {
     let mut report = Report::new(&binding.id().to_string());
     report.say(
         "Where",
@@ -19,7 +18,7 @@ pub(super) fn role_binding(binding: &RoleBinding) -> Report {
     report
 }
 
-pub(super) fn cluster_role_binding(binding: &ClusterRoleBinding) -> Report {
+pub(crate) fn cluster_role_binding(binding: &ClusterRoleBinding) -> Report {
     let mut report = Report::new(&binding.id().to_string());
     report.say("Where", "in the whole cluster");
     bound(&binding.role_ref, &binding.subjects, &mut report);
@@ -27,7 +26,7 @@ pub(super) fn cluster_role_binding(binding: &ClusterRoleBinding) -> Report {
     report
 }
 
-pub(super) fn role(role: &Role) -> Report {
+pub(crate) fn role(role: &Role) -> Report {
     let mut report = Report::new(&role.id().to_string());
     report.say(
         "Where",
@@ -38,7 +37,7 @@ pub(super) fn role(role: &Role) -> Report {
     report
 }
 
-pub(super) fn cluster_role(role: &ClusterRole) -> Report {
+pub(crate) fn cluster_role(role: &ClusterRole) -> Report {
     let mut report = Report::new(&role.id().to_string());
     let purpose = role.metadata.labels.get(names::APP_NAME_LABEL);
     match purpose.map(String::as_str) {
@@ -56,7 +55,7 @@ pub(super) fn cluster_role(role: &ClusterRole) -> Report {
     report
 }
 
-pub(super) fn service_account(account: &ServiceAccount) -> Report {
+pub(crate) fn service_account(account: &ServiceAccount) -> Report {
     let mut report = Report::new(&account.id().to_string());
     report.say(
         "Kind",

@@ -6,13 +6,12 @@ use liqo_auth::{
     policy::Policy,
 };
 
-use super::{Inspection, Report};
-use crate::{failure::Result, output::escaped, subject};
+use crate::{inspection::Inspection, report::Report, subject, text::escaped};
 
-pub(super) fn inspect(
-    inspection: &Inspection<'_>,
+pub(crate) fn inspect<F>(
+    inspection: &Inspection<'_, F>,
     request: &CertificateSigningRequest,
-) -> Result<Report> {
+) -> Report {
     let mut report = Report::new(&request.id().to_string());
     let spec = &request.spec;
     let peer = request.metadata.labels.get(names::REMOTE_CLUSTER_ID_LABEL);
@@ -49,17 +48,14 @@ pub(super) fn inspect(
         .and_then(|chain| subject::consumer(&chain.leaf().subject()));
     let Some(peer) = named.or(issued_to) else {
         report.unverified("the cluster of the request: the request names none");
-        return Ok(report);
+        return report;
     };
     if request.status.certificate.is_empty() {
         report.say("Certificate", "none yet");
-        report.say(
-            "Subject",
-            claimed_subject(pem, &peer, &inspection.context.policy),
-        );
-        inspection.judge_name(&peer, &mut report)?;
+        report.say("Subject", claimed_subject(pem, &peer, inspection.policy));
+        inspection.judge_name(&peer, &mut report);
         report.unverified("the key of the request: there is no certificate to compare it with");
-        return Ok(report);
+        return report;
     }
     match chain {
         Err(error) => report.say("Certificate", format!("unreadable: {error}")),
@@ -72,32 +68,32 @@ pub(super) fn inspect(
             report.say("Dates", inspection.dates(leaf));
             let Ok(key) = PublicKey::from_spki_der(&leaf.spki_der, &Policy::compatible()) else {
                 report.wrong("status.certificate: its key cannot be read.".to_owned());
-                return Ok(report);
+                return report;
             };
             report.say("Key", format!("{}, {}", key.algorithm(), key.fingerprint()));
             let slice = subject::slice(&leaf.subject(), &peer);
             if leaf.subject().contains(PEERING_USER) {
                 report.say("For", format!("a peering user of {peer}"));
             } else {
-                judge(inspection, pem, &key, &peer, slice.as_deref(), &mut report)?;
+                judge(inspection, pem, &key, &peer, slice.as_deref(), &mut report);
             }
         }
     }
-    Ok(report)
+    report
 }
 
 /// Verifies a request: it must have this key, and the subject of a consumer's
 /// control plane or of one of its slices.
-pub(super) fn judge(
-    inspection: &Inspection<'_>,
+pub(crate) fn judge<F>(
+    inspection: &Inspection<'_, F>,
     pem: &[u8],
     key: &PublicKey,
     consumer: &ClusterId,
     slice: Option<&str>,
     report: &mut Report,
-) -> Result<()> {
-    if !inspection.judge_name(consumer, report)? {
-        return Ok(());
+) {
+    if !inspection.judge_name(consumer, report) {
+        return;
     }
     let (subject, of) = match slice {
         None => (
@@ -109,17 +105,16 @@ pub(super) fn judge(
             format!("the slice {} of {consumer}", escaped(name)),
         ),
     };
-    match Csr::verify(pem, &subject, key, &inspection.context.policy) {
+    match Csr::verify(pem, &subject, key, inspection.policy) {
         Ok(_) => report.verified(format!(
             "the request is for {of} and nothing else, contains this key, and is signed by it"
         )),
         Err(error) => report.wrong(format!("{error}. Ask the consumer for a new request.")),
     }
-    Ok(())
 }
 
 /// The subject and the key that a bare request itself claims.
-pub(super) fn claimed(pem: &str) -> (String, String) {
+pub(crate) fn claimed(pem: &str) -> (String, String) {
     let policy = Policy::compatible();
     let nobody = KeyPair::from_entropy(&Entropy::from_bytes([1; 32]));
     let verify = |subject: &Subject| {

@@ -1,7 +1,7 @@
 //! A number of things in words.
 
 /// A number with its noun, such as `1 certificate` or `2 certificates`.
-pub(crate) fn counted(number: usize, noun: &str) -> String {
+pub fn counted(number: usize, noun: &str) -> String {
     match number {
         1 => format!("1 {noun}"),
         _ => format!("{number} {noun}s"),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// One or two units: `88s`, `16m`, `4m7s`, `3h12m`, `41h`, `5d3h`, `412d`.
-pub(crate) fn age(duration: Duration) -> String {
+pub fn age(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let (minutes, hours, days) = (seconds / MINUTE, seconds / HOUR, seconds / DAY);
     let with = |whole: u64, unit: &str, rest: u64, smaller: &str| match rest {

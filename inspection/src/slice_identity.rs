@@ -1,17 +1,16 @@
 //! The Identity of a resource slice: its slice, and the key of its certificate.
 
 use liqo_auth::{
-    crypto::{CertificateChain, ClientCertificateExpectation, PublicKey, Subject},
+    crypto::{CertificateChain, ClientCertificateExpectation, PublicKey, SigningKey, Subject},
     model::{AuthParams, ClusterId, Identity, names},
     policy::Policy,
 };
 
-use super::{Inspection, Report};
-use crate::{home::Home, output::escaped};
+use crate::{cluster::Cluster, inspection::Inspection, report::Report, text::escaped};
 
 /// Verifies the Identity, after it was described.
-pub(super) fn judge(
-    inspection: &Inspection<'_>,
+pub(crate) fn judge<F>(
+    inspection: &Inspection<'_, F>,
     identity: &Identity,
     provider: &ClusterId,
     chain: Option<&CertificateChain>,
@@ -39,9 +38,9 @@ pub(super) fn judge(
         );
     };
     let leaf = chain.leaf();
-    let home = inspection.home.filter(|home| home.cluster_id() != provider);
-    let consumer = match home {
-        Some(home) => Some(home.cluster_id().clone()),
+    let cluster = inspection.peer_of(provider);
+    let consumer = match cluster {
+        Some(cluster) => Some(cluster.id().clone()),
         None => organization(&leaf.subject()),
     };
     let Some(consumer) = consumer else {
@@ -58,42 +57,41 @@ pub(super) fn judge(
         key: &carried,
         now: inspection.now,
     };
-    match chain.check_client(&expectation, &inspection.context.policy) {
+    match chain.check_client(&expectation, inspection.policy) {
         Ok(()) => report.verified(format!(
             "the certificate is for the slice {} of {consumer} and for client authentication, and is in date",
             escaped(slice)
         )),
         Err(error) => report.wrong(format!("spec.authParams.signedCRT: {error} (rule 9).")),
     }
-    match home {
+    match cluster {
         None => report.unverified(
             "whether the certificate carries this cluster's key: give the consumer's home with --home",
         ),
-        Some(home) => with_home(home, identity, provider, &carried, report),
+        Some(cluster) => with_cluster(cluster, identity, provider, &carried, report),
     }
 }
 
-fn with_home(
-    home: &Home,
+fn with_cluster<F>(
+    cluster: &dyn Cluster<F>,
     identity: &Identity,
     provider: &ClusterId,
     carried: &PublicKey,
     report: &mut Report,
 ) {
-    match home.has_key_towards(provider, carried) {
-        Ok(true) => {
+    let keys = cluster.key_pairs(Some(provider));
+    match keys.map(|keys| keys.iter().any(|own| own.public_key() == carried)) {
+        Some(true) => {
             report.verified("the certificate carries this cluster's key");
         }
-        Ok(false) => report.wrong(
+        Some(false) => report.wrong(
             "spec.authParams.signedCRT: the certificate carries another key than this cluster's (rule 9)."
                 .to_owned(),
         ),
-        Err(_) => report.unverified("whether the certificate carries this cluster's key: that key cannot be read"),
+        None => report.unverified("whether the certificate carries this cluster's key: that key cannot be read"),
     }
     let name = names::identity_name(provider);
-    let control_plane = home
-        .all::<Identity>()
-        .find(|identity| identity.metadata.name == name);
+    let control_plane = cluster.identity(&name);
     let endpoint = |params: &AuthParams| (params.api_server.clone(), params.ca.clone());
     match control_plane {
         None => report.unverified("API server and CA: there is no Identity of the control plane"),

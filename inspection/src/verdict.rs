@@ -1,15 +1,16 @@
 //! The last line of an inspection: whether to apply what was inspected.
 
+use liqo_auth::crypto::Fingerprint;
 use serde_json::{Value, json};
 
-use super::report::{Compare, Report};
-use crate::output::Printer;
+use crate::report::{Compare, Report};
 
 /// What a person does with the inspected files.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub enum Verdict {
     /// There is nothing to apply.
     Nothing,
+    /// It may be applied.
     Apply,
     /// Something is wrong.
     DoNot,
@@ -20,7 +21,8 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    pub(super) fn of(reports: &[Report]) -> Self {
+    /// What follows from the reports.
+    pub fn of(reports: &[Report]) -> Self {
         if reports.iter().any(|report| !report.wrong.is_empty()) {
             return Self::DoNot;
         }
@@ -47,29 +49,31 @@ impl Verdict {
         }
     }
 
-    /// Fingerprints have lines of their own, to compare and to copy.
-    pub(super) fn to_text(&self, printer: Printer) -> Option<String> {
-        Some(match self {
-            Self::Nothing => return None,
-            Self::Apply => printer.prose("Apply it."),
-            Self::DoNot => printer.prose("Do not apply it."),
-            Self::Open => printer.prose(
+    /// The sentences for a person, each with the fingerprint that follows it.
+    pub fn sentences(&self) -> Vec<(String, Option<&Fingerprint>)> {
+        let alone = |sentence: &str| vec![(sentence.to_owned(), None)];
+        match self {
+            Self::Nothing => Vec::new(),
+            Self::Apply => alone("Apply it."),
+            Self::DoNot => alone("Do not apply it."),
+            Self::Open => alone(
                 "Apply it only where its other cluster is known: inspect it with --home or --kubeconfig there.",
             ),
-            Self::Compare(all) => all
-                .iter()
-                .map(|compare| {
-                    let before = printer.prose(&format!(
+            Self::Compare(all) => {
+                let all = all.iter().map(|compare| {
+                    let sentence = format!(
                         "Before you apply it, compare {} with {}'s administrator, by phone:",
                         compare.what, compare.cluster
-                    ));
-                    format!("{before}{}\n", compare.fingerprint)
-                })
-                .collect(),
-        })
+                    );
+                    (sentence, Some(&compare.fingerprint))
+                });
+                all.collect()
+            }
+        }
     }
 
-    pub(super) fn to_json(&self) -> Value {
+    /// The verdict in a format for programs.
+    pub fn to_json(&self) -> Value {
         match self {
             Self::Nothing => Value::Null,
             Self::Apply => json!({ "apply": "yes" }),

@@ -9,22 +9,20 @@ use liqo_auth::{
     verify::{self, IdentityExpectation},
 };
 
-use super::{Inspection, Report, report::Compare, slice_identity};
 use crate::{
-    failure::Result,
-    home::Home,
+    cluster::Cluster,
+    inspection::Inspection,
     loopback::LOOPBACK,
-    output::{escaped, masked},
-    peering::consumer_side::ConsumerSide,
-    remedies::Role,
-    subject,
+    report::{Compare, Report},
+    slice_identity, subject,
+    text::{escaped, masked},
 };
 
-pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Result<Report> {
+pub(crate) fn inspect<F>(inspection: &Inspection<'_, F>, identity: &Identity) -> Result<Report, F> {
     let mut report = Report::of_message(&identity.id().to_string());
     let chain = describe(inspection, identity, &mut report);
     let claimed = identity.spec.cluster_id.parse::<ClusterId>();
-    let provider = match (&inspection.arguments.remote_cluster_id, claimed) {
+    let provider = match (inspection.remote_cluster_id, claimed) {
         (Some(given), _) => given.clone(),
         (None, Ok(claimed)) => claimed,
         (None, Err(error)) => {
@@ -38,16 +36,17 @@ pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Resul
         slice_identity::judge(inspection, identity, &provider, chain.as_ref(), &mut report);
         return Ok(report);
     }
-    let home = inspection.home;
-    if let Some(home) = home.filter(|home| *home.cluster_id() != provider) {
-        let (policy, clock) = (&inspection.context.policy, inspection.context.clock);
-        match ConsumerSide::judge_identity(home, &provider, policy, clock, identity)? {
+    if let Some(cluster) = inspection.peer_of(&provider) {
+        match cluster.judge_identity(&provider, identity)? {
             Ok(()) => {
-                let consumer = home.cluster_id();
+                let consumer = cluster.id();
                 report.verified(format!("{consumer} accepts this Identity from {provider}"));
-                proof_of(home, identity, &provider, &mut report);
+                proof_of(cluster, identity, &provider, &mut report);
             }
-            Err(error) => inspection.refused(&provider, Role::Provider, &error, &mut report),
+            Err(error) => {
+                let way_out = cluster.way_out_with_provider(&provider, &error);
+                report.refused(&error, &way_out);
+            }
         }
         return Ok(report);
     }
@@ -56,15 +55,19 @@ pub(super) fn inspect(inspection: &Inspection<'_>, identity: &Identity) -> Resul
     Ok(report)
 }
 
-/// Notes how the home knows the provider's key, after it accepted the Identity.
-fn proof_of(home: &Home, identity: &Identity, provider: &ClusterId, report: &mut Report) {
+/// Notes how the cluster knows the provider's key, after it accepted the Identity.
+fn proof_of<F>(
+    cluster: &dyn Cluster<F>,
+    identity: &Identity,
+    provider: &ClusterId,
+    report: &mut Report,
+) {
     let Some(key) = committed_key(identity) else {
         return report.unverified(
             "the provider's own key: the Identity carries no proof of it, as from unmodified Liqo. Compare the CA's fingerprint with the provider's administrator",
         );
     };
-    let settings = home.settings.peers.get(provider);
-    let told = settings.is_some_and(|settings| settings.provider_keys.contains(&key));
+    let told = cluster.is_told(provider, &key);
     report.verified(match told {
         true => format!("the provider proves the key {key}, which this cluster was told"),
         false => format!("the provider proves the key {key}"),
@@ -79,8 +82,8 @@ fn proof_of(home: &Home, identity: &Identity, provider: &ClusterId, report: &mut
 
 /// Verifies, without the consumer's home, that the Identity is consistent. Key,
 /// consumer, proxy and namespace are taken from the Identity itself.
-fn alone(
-    inspection: &Inspection<'_>,
+fn alone<F>(
+    inspection: &Inspection<'_, F>,
     identity: &Identity,
     provider: &ClusterId,
     chain: Option<&CertificateChain>,
@@ -120,7 +123,7 @@ fn alone(
         publicly_trusted: auth_params.ca.is_empty(),
         ..IdentityExpectation::new(&consumer, provider, &key, inspection.now)
     };
-    let mut policy = inspection.context.policy.clone();
+    let mut policy = inspection.policy.clone();
     // Which addresses are allowed, the consumer's settings say.
     policy.addresses.allowed = LOOPBACK.to_vec();
     let verified = match verify::identity(identity, &expectation, &policy) {
@@ -164,8 +167,8 @@ fn alone(
 }
 
 /// Compares the key with the consumer's Tenant, if it is among the documents.
-fn whose_key(
-    inspection: &Inspection<'_>,
+fn whose_key<F>(
+    inspection: &Inspection<'_, F>,
     consumer: &ClusterId,
     key: &PublicKey,
     report: &mut Report,
@@ -209,8 +212,8 @@ fn compare(identity: &Identity, provider: &ClusterId) -> Option<Compare> {
     })
 }
 
-fn describe(
-    inspection: &Inspection<'_>,
+fn describe<F>(
+    inspection: &Inspection<'_, F>,
     identity: &Identity,
     report: &mut Report,
 ) -> Option<CertificateChain> {

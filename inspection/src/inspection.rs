@@ -1,0 +1,93 @@
+//! An inspection of files: what each report follows from.
+
+use liqo_auth::{
+    crypto::{Certificate, KeyPairError, Nonce, PublicKey},
+    model::{ClusterId, Object, Timestamp},
+    policy::Policy,
+};
+
+use crate::{
+    age, bare_file, cluster::Cluster, companions::Companions, consumer_name, identity,
+    input::Input, other_kinds, paragraph::paragraph, renew, report::Report, resource_slice, rights,
+    secret, signing_request, surroundings, tenant,
+};
+
+/// What the reports follow from, beside the files. `F` is why a cluster cannot judge.
+pub struct Inspection<'a, F> {
+    /// What a peer may send.
+    pub policy: &'a Policy,
+    /// The cluster that an object must belong to, if it is not the one that the object names.
+    pub remote_cluster_id: Option<&'a ClusterId>,
+    /// The nonce that a Tenant must be signed with, if one is given.
+    pub nonce: &'a dyn Fn() -> Result<Option<Nonce>, F>,
+    /// The cluster as which a person inspects, if there is one.
+    pub cluster: Option<&'a dyn Cluster<F>>,
+    /// Reads a private key in PKCS #8. Returns its public key.
+    pub public_key: fn(&[u8]) -> Result<PublicKey, KeyPairError>,
+    /// What the files say about each other.
+    pub companions: Companions,
+    /// The present time.
+    pub now: Timestamp,
+}
+
+impl<F> Inspection<'_, F> {
+    /// The reports about the objects of a file.
+    ///
+    /// # Errors
+    /// The cluster cannot judge, or the nonce that was given cannot be read.
+    pub fn reports(&self, input: &Input) -> Result<Vec<Report>, F> {
+        if let Some(bare) = input.bare {
+            return Ok(bare_file::inspect(self, input, bare));
+        }
+        let objects = input.objects.iter();
+        objects.map(|object| self.report(input, object)).collect()
+    }
+
+    fn report(&self, input: &Input, object: &Object) -> Result<Report, F> {
+        Ok(match object {
+            Object::Tenant(tenant) => tenant::inspect(self, tenant)?,
+            Object::Identity(identity) => identity::inspect(self, identity)?,
+            Object::ResourceSlice(slice) => resource_slice::inspect(self, slice),
+            Object::Renew(renew) => renew::inspect(self, renew),
+            Object::CertificateSigningRequest(request) => signing_request::inspect(self, request),
+            Object::Secret(secret) => secret::inspect(self, secret),
+            Object::Namespace(namespace) => surroundings::namespace(namespace),
+            Object::ConfigMap(config_map) => surroundings::config_map(config_map),
+            Object::ForeignCluster(cluster) => surroundings::foreign_cluster(cluster),
+            Object::RoleBinding(binding) => rights::role_binding(binding),
+            Object::ClusterRoleBinding(binding) => rights::cluster_role_binding(binding),
+            Object::Role(role) => rights::role(role),
+            Object::ClusterRole(role) => rights::cluster_role(role),
+            Object::ServiceAccount(account) => rights::service_account(account),
+            Object::Unreadable(unreadable) => other_kinds::inspect(unreadable, &input.text),
+            other => other_kinds::unexplained(&other.id().to_string()),
+        })
+    }
+
+    /// The cluster as which a person inspects, unless it is this one.
+    pub(crate) fn peer_of(&self, other: &ClusterId) -> Option<&dyn Cluster<F>> {
+        self.cluster.filter(|cluster| cluster.id() != other)
+    }
+
+    /// Notes in the report that every provider refuses a consumer of this name, if so.
+    pub(crate) fn judge_name(&self, consumer: &ClusterId, report: &mut Report) -> bool {
+        let refusal = consumer_name::refusal(consumer, self.policy, self.now);
+        if let Some(error) = &refusal {
+            report.wrong(format!("the consumer {consumer}: {}", paragraph(error)));
+        }
+        refusal.is_none()
+    }
+
+    /// The dates of a certificate, for people.
+    pub(crate) fn dates(&self, certificate: &Certificate) -> String {
+        let (from, until) = (certificate.not_before, certificate.not_after);
+        let state = if self.now > until {
+            format!("expired {} ago", age(self.now.since(until)))
+        } else if self.now < from {
+            format!("begins in {}", age(from.since(self.now)))
+        } else {
+            format!("ends in {}", age(until.since(self.now)))
+        };
+        format!("{from} to {until} ({state})")
+    }
+}

@@ -1,0 +1,44 @@
+#![doc = include_str!("../README.md")]
+
+mod age;
+mod bare_file;
+mod cluster;
+mod companions;
+mod consumer_name;
+mod counted;
+mod identity;
+mod input;
+mod inspection;
+mod kubeconfig;
+mod loopback;
+mod mark;
+mod other_kinds;
+pub mod own_secrets;
+mod paragraph;
+mod recognition;
+mod renew;
+mod report;
+mod resource_slice;
+mod rights;
+mod secret;
+mod signing_request;
+mod slice_identity;
+pub mod subject;
+mod surroundings;
+mod tenant;
+pub mod text;
+mod verdict;
+
+pub use age::age;
+pub use cluster::Cluster;
+pub use companions::Companions;
+pub use consumer_name::refusal as refusal_of_name;
+pub use counted::counted;
+pub use input::Input;
+pub use inspection::Inspection;
+pub use loopback::{LOOPBACK, is_loopback};
+pub use mark::Mark;
+pub use paragraph::{paragraph, with_code};
+pub use recognition::{Recognised, hint};
+pub use report::{Compare, Report};
+pub use verdict::Verdict;
