@@ -5,6 +5,11 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
+
+
+class Left(Exception):
+    """The page that was asked has gone for another one."""
 
 
 class Browser:
@@ -53,6 +58,8 @@ class Browser:
         while True:
             answer = self.next()
             if answer.get("id") == self.number:
+                if "navigated" in answer.get("error", {}).get("message", ""):
+                    raise Left
                 if "error" in answer:
                     raise RuntimeError(f"{method}: {answer['error']}")
                 return answer["result"]
@@ -79,12 +86,14 @@ class Browser:
         return result["result"].get("value")
 
     def until(self, expression):
-        if not self.value(f"""new Promise((resolve) => {{
-            const look = (left) => {expression} ? resolve(true)
-                : left ? setTimeout(look, 20, left - 1) : resolve(false);
-            look(1500);
-        }})"""):
-            raise RuntimeError(f"never true: {expression}")
+        for _ in range(1500):
+            try:
+                if self.value(expression):
+                    return
+            except Left:
+                pass
+            time.sleep(0.02)
+        raise RuntimeError(f"never true: {expression}")
 
     def choose(self, selector, files):
         """Gives files to an input, as its dialogue does."""

@@ -68,12 +68,24 @@ def same(browser, cases, tool, now):
         raise SystemExit("\n".join(wrong))
 
 
+def no_verdict_beside_what_is_unread(browser, folder):
+    """The tool says nothing then. The page says what it can, and not that one may apply it."""
+    for name, verdict in (("tenant.yaml", ""), ("two-keys.pem", "Do not apply it.")):
+        give(browser, [folder / name, folder / "noise.bin"])
+        shown = browser.value("[document.querySelectorAll('.report').length > 0,"
+                              " document.getElementById('verdict').textContent]")
+        assert shown == [True, verdict], shown
+        forget(browser)
+
+
 def pictures(browser, folder, files):
     """Pictures of the page without files, and with some."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, given in [("empty", []), ("files", made.pictured(files))]:
+    for name, given in [("empty", []), ("files", made.pictured(files)),
+                        ("refused", made.refused(files))]:
         if given:
             give(browser, given)
         for scheme in ("light", "dark"):
             for form, width, height in [("wide", 1200, 800), ("narrow", 375, 700)]:
                 browser.picture(folder / f"{name}-{scheme}-{form}.png", scheme, width, height)
+        forget(browser)

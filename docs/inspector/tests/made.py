@@ -30,6 +30,10 @@ def pictured(folder):
     return [folder / name for name in ("tenant.yaml", "nonce.txt", "identity.yaml", "rsa.pem")]
 
 
+def refused(folder):
+    return [folder / name for name in ("two-keys.pem", "hostile.yaml", "noise.bin", "kubeconfig")]
+
+
 def peering(folder, tool):
     """What two homes write for each other."""
     def run(*arguments):

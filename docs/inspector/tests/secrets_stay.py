@@ -108,6 +108,6 @@ def remembers_nothing(browser, address, folder):
     """The way back leads to an empty page."""
     comparison.give(browser, [folder / "tenant.yaml"])
     browser.open("about:blank")
-    browser.value("history.back()")
-    browser.until("document.getElementById('paste') !== null")
+    browser.value("setTimeout(() => history.back())")
+    browser.until("document.readyState === 'complete' && document.getElementById('paste') !== null")
     assert browser.value("document.querySelectorAll('#files li, .report').length") == 0

@@ -68,7 +68,12 @@ impl Said {
 
 impl Answer {
     pub(crate) fn of(unread: Vec<String>, reports: &[Report]) -> Self {
-        let verdict = Verdict::of(reports);
+        // Nobody applies what stands beside a file of which nothing is known.
+        let verdict = match Verdict::of(reports) {
+            Verdict::DoNot => Verdict::DoNot,
+            _ if !unread.is_empty() => Verdict::Nothing,
+            verdict => verdict,
+        };
         let json = verdict.to_json();
         let sentences = verdict.sentences().into_iter();
         Self::Said {
