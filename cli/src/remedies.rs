@@ -168,12 +168,18 @@ fn changed_endpoint(home: &Home, provider: &ClusterId, error: &Error) -> String 
     sentences.push(release_command(home, provider));
     sentences.push(authenticate_again(home, provider));
     let object = error.at().object.as_ref();
-    if let Some(carried) = object.and_then(|object| Carried::of(home, object)) {
-        sentences.push(format!(
+    sentences.push(match object.and_then(|object| Carried::of(home, object)) {
+        Some(carried) => format!(
             "If what is pinned is right, the answer is from before. {}",
             carried.sentence(home, provider)
-        ));
-    }
+        ),
+        None => format!(
+            "If what is pinned is right again, nothing has to be released. By files, the administrator of {provider} runs `{} generate identity --remote-cluster-id {}`, and this side `{}`.",
+            program(),
+            home.cluster_id(),
+            with_options(home, "apply -f FILE")
+        ),
+    });
     sentences.join(" ")
 }
 

@@ -71,7 +71,7 @@ fn set_endpoint(context: &Context, change: impl FnOnce(&mut Home) -> Result<Stri
     let consumers = with_earlier_endpoint(&home)?;
     if !consumers.is_empty() {
         context.printer.message(&format!(
-            "Generate the Identities of these consumers again, and send them: {}. Each has pinned the earlier API server and CA, and takes the new ones after its administrator has run `release`.",
+            "Generate the Identities of these consumers again, and send them: {}. A consumer that has pinned another API server or CA takes them after its administrator has run `release`.",
             consumers.join(", ")
         ));
     }

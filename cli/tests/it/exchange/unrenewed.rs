@@ -220,6 +220,40 @@ fn a_changed_address_is_named_at_each_run_with_a_way_out_that_works() {
     );
 }
 
+/// A provider that goes back to what is pinned costs no pin.
+#[test]
+fn a_provider_with_the_pinned_address_again_is_taken_without_a_release() {
+    const LATER: &str = "--now +300d --write-at-this-time";
+    let folder = with_peering();
+    let first = folder.run(
+        "get tenant cl-consumer --home cl-provider -o jsonpath={.status.authParams.apiServer}",
+    );
+    moved(&folder);
+    let run = folder.run(&format!("renew {BOTH} {LATER}"));
+    let again = "If what is pinned is right again, nothing has to be released.";
+    says(&run, 3, &[again]);
+    folder.ok(&format!("set api-server {} --home cl-provider", first.out));
+    let run = folder.run(&format!("renew --home cl-consumer {LATER}"));
+    let (_, told) = run.err.split_once(again).unwrap();
+    let commands: Vec<&str> = told.split('`').skip(1).step_by(2).collect();
+    assert_eq!(
+        commands[..2],
+        [
+            "liqo-auth generate identity --remote-cluster-id cl-consumer",
+            "liqo-auth apply -f FILE --home cl-consumer",
+        ]
+    );
+    let identity = folder.ok(&format!(
+        "generate identity --remote-cluster-id cl-consumer --home cl-provider {LATER}"
+    ));
+    folder.write("identity.yaml", &identity);
+    folder.ok(&format!(
+        "apply -f identity.yaml --home cl-consumer {LATER}"
+    ));
+    let status = "status --home cl-consumer --now +300d --exit-code";
+    assert_eq!(folder.run(status).code, 0);
+}
+
 /// What this side refuses is not asked of the peer.
 #[test]
 fn a_refusal_of_this_side_stands_without_advice_for_the_peer() {

@@ -116,7 +116,6 @@ fn each_command_that_writes_can_be_tried() {
     }
 }
 
-/// The sentences before the differences count them.
 /// What is made for the other cluster can be piped, unless it first has to be recorded.
 #[test]
 fn what_is_made_is_printed_in_a_trial_if_nothing_has_to_be_recorded() {
@@ -146,6 +145,7 @@ fn what_is_made_is_printed_in_a_trial_if_nothing_has_to_be_recorded() {
     }
 }
 
+/// The sentences before the differences count them.
 #[test]
 fn a_summary_comes_first() {
     let folder = Folder::with_homes();
