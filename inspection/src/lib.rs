@@ -18,6 +18,7 @@ mod paragraph;
 mod recognition;
 mod renew;
 mod report;
+mod reports;
 mod resource_slice;
 mod rights;
 mod secret;
